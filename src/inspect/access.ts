@@ -1,9 +1,9 @@
 /**
  * Controls access to the inspector, which shows text of users and models.
  *
- * Its data needs a token, in a header that no page of another origin can send without being asked for it (CORS, refused
- * here), so that neither a link nor a form can use it. The host is checked against DNS rebinding. Forwarding headers mean
- * that more than this machine can reach the gateway: then only a token that the operator has chosen is enough.
+ * Its data needs a token, in a header that a page of another origin can send only with permission (CORS, refused here), so that
+ * neither a link nor a form can use it. The host is checked against DNS rebinding. Forwarding headers show that other machines
+ * can reach the gateway: then the operator must have chosen the token.
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { sha256Hex } from "../api/sha256.ts";
@@ -14,7 +14,7 @@ export interface AccessOptions {
   readonly token: string;
   /** The operator has configured the token, so requests may come through a proxy, with any host name. */
   readonly isChosen: boolean;
-  /** The address listened on, and further allowed names. */
+  /** The listening address, and further allowed names. */
   readonly host: string;
   readonly allowedHosts: readonly string[];
 }
@@ -45,7 +45,7 @@ export function checkOrigin(options: AccessOptions): MiddlewareHandler<ApiEnv> {
 export function checkToken({ token }: AccessOptions): MiddlewareHandler<ApiEnv> {
   const expected = sha256Hex(token);
   return async (c, next) => {
-    // Compares digests, so that the time taken reveals nothing about the token.
+    // Digests are compared, so that the time taken reveals nothing about the token.
     if ((await sha256Hex(c.req.header(TOKEN_HEADER) ?? "")) === (await expected)) return next();
     return c.json(
       { error: "The token is missing or wrong. Open the address that was printed." },

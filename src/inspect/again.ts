@@ -1,10 +1,10 @@
-/** Running recorded turns again: under which tenant, and whether a turn allows it. */
+/** Repeated runs of recorded turns: their tenant, and the turns that can be repeated. */
 import type { TurnRecord } from "../telemetry/record/schema.ts";
 
 /** The tenant of runs. No key can have this name. */
 export const OPERATOR = "(operator)";
 
-/** Undefined: it can. */
+/** The reason why a turn cannot be repeated. Undefined: it can. */
 export function whyNotAgain(record: TurnRecord): string | undefined {
   const { request, prompt, content, cut } = record;
   if (!content) return "The content of this turn is not kept, so it cannot be run again.";

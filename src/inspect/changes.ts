@@ -8,7 +8,7 @@ const MAX_PAGES = 16;
 /** Milliseconds for which changes are collected, so that a busy gateway does not send an event per turn and page. */
 const GATHER_MS = 150;
 const KEEP_ALIVE_MS = 15_000;
-/** Changes that wait for a page which does not read. Beyond these, the page loads the list again. */
+/** Maximum changes that wait for a page which does not read. Above it, the page loads the list again. */
 const MAX_WAITING = 2000;
 
 interface Listened extends Pick<Recorder, "listen"> {
@@ -18,8 +18,8 @@ interface Listened extends Pick<Recorder, "listen"> {
 const open = new WeakMap<Listened, number>();
 
 /**
- * Undefined: too many pages already listen. A page that stops reading gets the latest state when it reads again, and keeps no
- * turn in memory meanwhile.
+ * Undefined: too many pages are connected. A page that stops reading gets the latest state when it reads again, and keeps no turn
+ * in memory meanwhile.
  */
 export function streamChanges(
   recorder: Listened,
@@ -89,7 +89,7 @@ export function streamChanges(
   });
 }
 
-/** The turns that have changed, and the numbers of those that are no longer kept. */
+/** The changed turns, and the numbers of dropped ones. */
 function toNews(
   changed: ReadonlySet<number>,
   recorder: Listened,

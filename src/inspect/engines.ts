@@ -1,4 +1,4 @@
-/** The state of the engines, for the inspector's page. No text of a server is in it but the reason of a failed probe. */
+/** The state of the engines, for the inspector's page. The reason of a failed probe is the only text of a server in it. */
 import type { Models } from "../models/models.ts";
 import type { Recorder } from "../telemetry/record/recorder.ts";
 

@@ -1,32 +1,32 @@
-/** Where the output of a turn begins to differ from that of another one with the same request. */
+/** Finds the first difference between the outputs of two turns with the same request. */
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
 import { commonLength } from "../common-length.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
 
 export interface Difference {
-  /** Their prompts are the same ids. */
+  /** Whether the ids of their prompts are equal. */
   readonly isSamePrompt: boolean;
-  /** Null: their outputs are the same. */
+  /** Null: their outputs are equal. */
   readonly output: OutputDifference | null;
 }
 
 export interface OutputDifference {
   readonly unit: "token" | "character";
-  /** The first unit that differs, from 1. */
+  /** Number of the first unit that differs, from 1. */
   readonly at: number;
-  /** The text of both from there on. */
+  /** The text of both outputs from there on. */
   readonly was: string;
   readonly is: string;
 }
 
-/** Tokens, and characters, that are shown of each. */
+/** Maximum tokens, and characters, that are shown of each output. */
 const SHOWN_TOKENS = 12;
 const SHOWN_CHARACTERS = 60;
 
-/** What is compared. Of a record that has less of it than its turn, nothing can be said. */
+/** The compared parts of a record. If any of them is incomplete, there is no comparison. */
 const COMPARED = new Set(["prompt", "calls", "reads", "parts"]);
 
-/** Undefined: what is compared of one of them is not kept. */
+/** Undefined: a record lacks some of the compared parts. */
 export function firstDifference(before: TurnRecord, after: TurnRecord): Difference | undefined {
   if (!isWhole(before) || !isWhole(after)) return undefined;
   const isSamePrompt = differsAt(promptOf(before), promptOf(after)) === undefined;
@@ -37,7 +37,10 @@ function isWhole({ content, cut }: TurnRecord): boolean {
   return content && !cut.some(({ what }) => COMPARED.has(what));
 }
 
-/** What the model wrote, without what the gateway appended. Engines without ids are compared by the text of the parts. */
+/**
+ * Compares the model's outputs, without text that the gateway appended. Engines without ids are compared by the text of the
+ * parts.
+ */
 function compareOutputs(before: TurnRecord, after: TurnRecord): OutputDifference | null {
   const [was, is] = [idsOf(before), idsOf(after)];
   if (was === undefined || is === undefined) return compareTexts(textOf(before), textOf(after));
@@ -54,7 +57,7 @@ function compareTexts(before: string, after: string): OutputDifference | null {
   return { unit: "character", at: at + 1, was: show(before), is: show(after) };
 }
 
-/** Undefined: an engine gave no ids. */
+/** Undefined: an engine returned no ids. */
 function idsOf({ calls }: TurnRecord): TokenId[] | undefined {
   const all: TokenId[] = [];
   for (const { reads, used } of calls) {
@@ -79,7 +82,7 @@ function promptOf({ prompt }: TurnRecord): readonly TokenId[] {
   return Array.isArray(prompt?.ids) ? prompt.ids : [];
 }
 
-/** Undefined: both are the same. */
+/** Undefined: both lists are equal. */
 function differsAt<T>(a: ArrayLike<T>, b: ArrayLike<T>): number | undefined {
   const at = commonLength(a, b);
   return at === a.length && at === b.length ? undefined : at;

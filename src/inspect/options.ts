@@ -1,4 +1,4 @@
-/** What the inspector is given. */
+/** Options of the inspector. */
 import type { Models } from "../models/models.ts";
 import type { PageAssets } from "../pages/assets.ts";
 import type { RecordEntry } from "../telemetry/record/entry.ts";
@@ -9,18 +9,18 @@ import type { AccessOptions } from "./access.ts";
 export interface InspectorOptions extends AccessOptions {
   readonly recorder: Recorder;
   readonly assets: PageAssets;
-  /** What bounds the turns that are kept, for the page to say. */
+  /** Limits of the kept turns, for display on the page. */
   readonly keeps: { readonly turns: number; readonly bytes: number; readonly seconds: number };
   /** Writes a complete turn into the folder for captures. Resolves with the file's path. Absent: there is no folder. */
   readonly capture?: (entry: RecordEntry) => Promise<string>;
-  /** Runs a recorded turn again. Resolves with the number of the new one; undefined if it has been dropped already. */
+  /** Runs a recorded turn again. Resolves with the number of the new one. Undefined: it was dropped already. */
   readonly runAgain: (record: TurnRecord, signal: AbortSignal) => Promise<number | undefined>;
   readonly models: () => Models;
-  /** The audit file's sums of each key. Absent: there is no audit. */
+  /** The audit file's sums for each key. Absent: the audit is off. */
   readonly keyUses?: () => Promise<KeyUses>;
-  /** The chat is at `/`: the page links to it. */
+  /** The page links to the chat at `/`. */
   readonly hasChat: boolean;
-  /** Other processes listen on the same port, whose turns are not here. */
+  /** Other processes listen on the same port, whose turns are not listed. */
   readonly isOneOfSeveral: boolean;
   /** Clients need a key. */
   readonly hasKeys: boolean;
@@ -29,11 +29,11 @@ export interface InspectorOptions extends AccessOptions {
   readonly closing: AbortSignal;
 }
 
-/** The sums of each key, also from before the gateway was started. */
+/** The sums of each key, including the time before the start of the gateway. */
 export interface KeyUses {
-  /** The oldest request that is counted. */
+  /** Time of the oldest counted request. */
   readonly since: string;
-  /** Keys, of which the busiest are listed. */
+  /** Number of keys, of which the busiest are listed. */
   readonly count: number;
   readonly keys: readonly KeyUse[];
 }
@@ -45,8 +45,8 @@ export interface KeyUse {
   readonly failed: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** Milliseconds. */
+  /** 95th percentile in milliseconds. */
   readonly p95: number | null;
-  /** The newest request. */
+  /** Time of the newest request. */
   readonly at: string;
 }

@@ -1,4 +1,4 @@
-/** Reads what a page says it has of a turn. */
+/** Parses the position up to which a page has a turn. */
 import * as z from "zod";
 import { NOTHING_SEEN, type SeenRecord } from "../telemetry/record/seen-record.ts";
 
@@ -14,7 +14,7 @@ const seen = z.object({
   characters: count,
 });
 
-/** If it cannot be read, nothing counts as seen, and the whole record is sent. */
+/** An invalid position counts as none, and the whole record is sent. */
 export function parseSince(text: string | undefined): SeenRecord {
   if (text === undefined) return NOTHING_SEEN;
   try {

@@ -3,7 +3,7 @@ import { isSpecial, specialTokenName, tokenBytes, type TokenId } from "../tokeni
 import { SLICE, type RecordSlices } from "../telemetry/record/build-slices.ts";
 import type { RecordedIds, TurnRecord } from "../telemetry/record/schema.ts";
 
-/** By id: the text of a token, or an array of its bytes where they are only part of a character. */
+/** By id: the text of a token, or its bytes if they are only a part of a character. */
 export type RecordTexts = Record<number, string | readonly number[]>;
 
 export function* toRecordTexts(record: TurnRecord): RecordSlices<RecordTexts> {

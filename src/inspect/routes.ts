@@ -1,6 +1,6 @@
 /**
- * The inspector at `/inspect`: a page without anything in it, and, with the token, the records of turns. What a record
- * holds was written by users, models and tools: it leaves only as JSON, and the page shows it only as text.
+ * The inspector at `/inspect`: a page without data, and, with the token, the records of turns. Users, models and tools wrote the
+ * content of a record: it is sent only as JSON, and the page shows it only as text.
  */
 import { type Context, Hono } from "hono";
 import { getCookie } from "hono/cookie";
@@ -68,7 +68,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     if (number === "newest" && newest === undefined) return c.body(null, 204, PAGE_HEADERS);
     const entry = number === "newest" ? newest : recorder.kept.find(Number(number));
     if (entry === undefined) return c.json({ error: NOT_KEPT }, 404);
-    // Before the record: a turn that ends meanwhile is then asked for once more.
+    // The row precedes the record: if the turn ends in between, the page requests it again.
     const row = toRow(entry);
     const { record, seen } = await entry.changes(parseSince(c.req.query("since")));
     return json(c, { row, record, tokens: await tokensOf(record), seen });
@@ -79,14 +79,14 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     const record = await entry.record();
     if (c.req.query("as") === "json") return json(c, record);
     const turn = { row: toRow(entry), record, tokens: await tokensOf(record) };
-    // Sent as a file: the page that asked for it saves it, and no browser shows it under this origin.
+    // The type makes the page save the file, so that no browser shows it under this origin.
     return send(c, "application/octet-stream", toSharedPage(assets, stringifyInChunks(turn)));
   });
   addTurnActions(app, options);
   return app;
 }
 
-/** Pages that ask meanwhile get the result of the one reading. A file that cannot be read is as none. */
+/** Shares one result between concurrent requests of pages. An unreadable file counts as missing. */
 function shareRunning(
   read: InspectorOptions["keyUses"],
 ): () => Promise<KeyUses | undefined> | undefined {
@@ -101,7 +101,7 @@ function json(c: Context<ApiEnv>, body: object): Response {
   return send(c, "application/json", stringifyInChunks(body));
 }
 
-/** Chunks are made and encoded when there is room for them: a long turn has some ten megabytes. */
+/** Sends chunks, each built and encoded when there is room for it: a long turn has some ten megabytes. */
 function send(c: Context<ApiEnv>, type: string, chunks: AsyncGenerator<string>): Response {
   const headers = { ...PAGE_HEADERS, "content-type": type };
   const encoder = new TextEncoder();

@@ -1,15 +1,15 @@
-/** One turn as a page that works without a server: the same scripts, with the record embedded. */
+/** One turn as a page that works without a server: the inspector's scripts, with the record embedded. */
 import type { PageAssets } from "../pages/assets.ts";
 import { INSPECT_PAGE } from "./page-description.ts";
 
-/** Where the page looks for a record of its own. */
+/** Id of the element with the embedded record. */
 const RECORD_ID = "shared-turn";
 
 /**
  * HTML that loads nothing, in chunks. Scripts are data URLs named by an import map, because modules cannot be loaded from
  * files. The record is JSON without `<`, so its text cannot end the script element.
  *
- * @param turn as JSON
+ * @param turn the record as JSON
  */
 export async function* toSharedPage(
   assets: PageAssets,
@@ -46,12 +46,12 @@ export async function* toSharedPage(
   ].join("\n");
 }
 
-/** A name of its own: one that begins like a path would be resolved against the page's address. */
+/** A bare name of a module: a name in the form of a path would be resolved against the page's URL. */
 function moduleName(path: string): string {
   return `gateway/${path}`;
 }
 
-/** Relative imports have no meaning in a data URL. */
+/** Replaces relative imports, which do not work in a data URL. */
 function withModuleNames(path: string, text: string): string {
   return text.replaceAll(
     /(from\s*|import\s*)"(\.{1,2}\/[\w./-]+)"/g,

@@ -1,4 +1,4 @@
-/** What the page can do with a turn: pin it, save it, run it again, and compare it with another one. */
+/** The page's actions on a turn: pin it, save it, run it again, and compare it with another one. */
 import type { Context, Hono } from "hono";
 import type { ApiEnv } from "../api/request/client.ts";
 import { PAGE_HEADERS } from "../pages/headers.ts";
@@ -44,10 +44,10 @@ export function addTurnActions(app: Hono<ApiEnv>, options: InspectorOptions): vo
   addRuns(app, options);
 }
 
-/** Those whose turn is being run again: the routes are made anew when settings are read again, but the recorder stays. */
+/** Recorders with a run in progress: a reload of settings creates new routes, but the recorder stays. */
 const running = new WeakSet<Recorder>();
 
-/** The token is enough to use the engines, but for one run at a time, over all pages. */
+/** Adds runs. The token permits the use of the engines, but for one run at a time, over all pages. */
 function addRuns(app: Hono<ApiEnv>, options: InspectorOptions): void {
   const { runAgain, recorder } = options;
 

@@ -1,9 +1,9 @@
-/** The models and presets that one client may use: to it, there are no others. */
+/** The models and presets of one client, from which all others are hidden. */
 import type { FoundModel, Models } from "./models.ts";
 
 /**
- * @param names of models and presets, without suffixes. A preset is allowed by its own name only, and no model by the name
- * of its preset.
+ * @param names names of models and presets, without suffixes. A preset is allowed by its own name only, and a model never by the
+ * name of its preset.
  */
 export function onlyAllowed(models: Models, names: readonly string[]): Models {
   const allowed = new Set(names.flatMap((name) => idOf(models.find(name)) ?? []));
@@ -15,7 +15,7 @@ export function onlyAllowed(models: Models, names: readonly string[]): Models {
       const id = idOf(found);
       if (found === undefined || id === undefined || !allowed.has(id)) return undefined;
       const own = found.preset && models.find(found.preset.name)?.model;
-      // The preset of another model, by `model@preset/name`.
+      // The name `model@preset/name` applies the preset of another model.
       const isOther = own !== undefined && own !== found.model;
       return isOther && !allowed.has(found.model.id) ? undefined : found;
     },

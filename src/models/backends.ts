@@ -17,9 +17,9 @@ export interface BackendDeps {
   readonly transport: Transport;
   /** Creates the in-process engine `llama`. Absent: this runtime cannot run it. */
   readonly createNativeLlama?: CreateNativeLlama;
-  /** Slows the demo engine down, so that streaming is visible. Absent: no delay. */
+  /** Speed of the demo engine, so that streaming is visible. Absent: no delay. */
   readonly demoTokensPerSecond?: number;
-  /** Has the load of models so far, which their pools continue. Absent: there is none. */
+  /** State with the load of models, which their pools continue. Absent: there is no earlier load. */
   readonly state?: ProcessState;
 }
 
@@ -33,7 +33,7 @@ export function toModelOptions(settings: Settings, deps: BackendDeps): ModelOpti
   }));
 }
 
-/** A single backend gets a pool too, for its queue and its health. */
+/** Creates the pool. A single backend gets a pool too, for its queue and its health. */
 function toPool(
   id: string,
   backends: readonly BackendSettings[],
@@ -60,13 +60,13 @@ function toPool(
   );
 }
 
-/** All that an engine depends on, but for what a process never changes. */
+/** Key of all inputs of an engine, except those that a process never changes. */
 function toKey(backend: BackendSettings, { connectTimeoutMs }: Settings): string {
   const others = { servedName: undefined, aliases: undefined, maxConcurrent: undefined };
   return JSON.stringify({ ...backend, ...others, connectTimeoutMs });
 }
 
-/** By the model's id. */
+/** Loads by the model's id. */
 const loadsOf = partOf(() => new Map<string, PoolLoad>());
 
 function toTokenLimits({ firstTokenTimeoutMs, idleTimeoutMs }: Settings): TokenLimits {
@@ -86,7 +86,7 @@ function toTenants(settings: Settings): TenantLimits[] {
   });
 }
 
-/** The engine of one backend, as it is configured, with no limits to its completions. */
+/** The engine of one backend with its settings, without limits of completions. */
 export function toEngine(backend: BackendSettings, settings: Settings, deps: BackendDeps): Engine {
   const { engine, url, model, engineKey, contextLength, tokenEndpoint, headers, extraBody } =
     backend;

@@ -1,4 +1,4 @@
-/** Finds the models to serve where the operator has named none, by asking each inference server for its list. */
+/** Finds the models to serve if the operator has named none, by requesting each inference server's list. */
 import {
   type BackendEntry,
   type BackendSettings,
@@ -16,12 +16,12 @@ import type { Transport } from "../engines/transport.ts";
 export interface FoundSettings {
   /** An entry of `backends` for each model that was found. */
   readonly settings: Settings;
-  /** False: some server does not say yet what it offers. It has its models of before, or the default one. */
+  /** False: some server has not listed its models yet. It has its earlier models, or the default one. */
   readonly isComplete: boolean;
 }
 
 export interface ModelFinder {
-  /** Settings that name all models are returned as they are. Never rejects. */
+  /** Finds the models. Settings that name all models are returned unchanged. Never rejects. */
   find(settings: Settings, signal: AbortSignal): Promise<FoundSettings>;
 }
 
@@ -31,11 +31,11 @@ interface Found {
   readonly models: readonly string[];
 }
 
-/** More models of one server are left out. */
+/** Maximum models of one server. Further ones are left out. */
 const MAX_MODELS = 16;
 
 export function createModelFinder(transport: Transport): ModelFinder {
-  /** What each server said last: one that is restarted keeps the names of its models. */
+  /** The last answer of each server: a server that restarts keeps the names of its models. */
   const known = new Map<string, Found>();
 
   async function ask(backend: BackendSettings, signal: AbortSignal): Promise<Found | undefined> {
@@ -72,7 +72,7 @@ export function createModelFinder(transport: Transport): ModelFinder {
       const all = [...new Set(answers.flatMap((each) => each?.models ?? []))];
       const entries = toEntries(settings).flatMap((entry, n) =>
         backends[n]?.findsModel === true
-          ? // A server that is down is taken for another one of the same models.
+          ? // A server that is down is assumed to have the models of the other servers.
             toFoundEntries(entry, answers[n] ?? { kind: undefined, models: all })
           : [pickEntry(entry, settings.model)],
       );
@@ -84,14 +84,14 @@ export function createModelFinder(transport: Transport): ModelFinder {
   };
 }
 
-/** A finding backend has a kind with a default, or a URL. */
+/** URL of a backend without a model, which has a URL, or a kind with a default. */
 function urlOf({ engine, url }: BackendSettings): string {
   if (url !== undefined || engine === "auto") return url ?? "";
   const entry = ENGINES[engine].url;
   return typeof entry === "object" ? entry.default : "";
 }
 
-/** A name that the operator has given stands for the first model. */
+/** Creates the entries. A configured name applies to the first model. */
 function toFoundEntries(
   entry: BackendEntry,
   { kind, models }: { readonly kind: ServerKind | undefined; readonly models: readonly string[] },
@@ -105,7 +105,7 @@ function toFoundEntries(
   }));
 }
 
-/** Without the other settings, where the entry stands for the single ones. */
+/** Copies the members of an entry, which may be the object of all settings. */
 function pickEntry(entry: BackendEntry, model: string | undefined): BackendEntry {
   return {
     name: entry.name,
@@ -123,7 +123,7 @@ function pickEntry(entry: BackendEntry, model: string | undefined): BackendEntry
   };
 }
 
-/** The default name finds the only model, so that an example from the docs works unchanged. */
+/** Adds the default name as an alias of the only model, so that an example from the docs works unchanged. */
 function withAlias(entries: BackendEntry[]): BackendEntry[] {
   const names = new Set(entries.map(({ servedName, model }) => servedName ?? model));
   if (names.size !== 1 || names.has(DEFAULT_MODEL)) return entries;

@@ -6,7 +6,7 @@ import { consume, createPushStream, type PushStream } from "../streams/push-stre
 import { followSignal } from "../streams/follow-signal.ts";
 import { sleep } from "../streams/timers.ts";
 
-/** An engine that hangs must not hold requests until the probe's own timeout. */
+/** Maximum wait, so that an unresponsive engine does not hold requests until the probe's own timeout. */
 const LONGEST_WAIT_MS = 5_000;
 
 /** Runs the turn when the probe has ended, or the wait has become too long. Fails with the reason of an aborted signal. */

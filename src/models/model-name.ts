@@ -1,10 +1,12 @@
-/** Names of models as clients write them: an id or alias, with or without `openai/`, and suffixes: `gpt-oss-20b:high`, `gpt-oss-20b-high`. */
+/**
+ * Names of models in requests: an id or alias, with or without `openai/`, and suffixes: `gpt-oss-20b:high`, `gpt-oss-20b-high`.
+ */
 
-/** Efforts that a name can ask for. */
+/** Efforts that a suffix can select. */
 const EFFORTS = ["none", "low", "medium", "high"] as const;
 export type NamedEffort = (typeof EFFORTS)[number];
 
-/** The first selects the events of the Open Responses schema. The rest are OpenRouter's variants. */
+/** Other suffixes. The first selects the events of the Open Responses schema, the rest are OpenRouter's variants. */
 const OTHERS: ReadonlySet<string> = new Set([
   "open-responses",
   "free",
@@ -19,11 +21,14 @@ const OTHERS: ReadonlySet<string> = new Set([
 
 export interface NameSuffixes {
   readonly effort: NamedEffort | undefined;
-  /** `open-responses`, `free`, `online` and the like. */
+  /** Suffixes such as `open-responses`, `free` or `online`. */
   readonly suffixes: ReadonlySet<string>;
 }
 
-/** Ids may contain colons and dashes, so the longest known name wins. A suffix may stand once, and one effort at most. */
+/**
+ * Finds a model. Ids may contain colons and dashes, so the longest known name matches. Each suffix may occur once, and at most
+ * one effort.
+ */
 export function findByName<T>(
   known: ReadonlyMap<string, T>,
   name: string,

@@ -1,4 +1,4 @@
-/** The models being served: a name clients use, and the engine that answers for it. */
+/** The served models: names for clients, each with its engine. */
 import type { OnBackendChange } from "../engines/pool/monitor.ts";
 import type { Capabilities, Engine, EngineProbe } from "../engines/engine.ts";
 import type { Pool, PoolState } from "../engines/pool.ts";
@@ -19,7 +19,7 @@ import { spellings } from "../config/backends.ts";
 import type { Preset } from "../turn/preset.ts";
 import { findByName, type NameSuffixes } from "./model-name.ts";
 
-/** What the operator configures about one model. */
+/** The operator's options of one model. */
 export interface ModelOptions {
   /** The name in `/v1/models`, for instance `openai/gpt-oss-20b`. */
   readonly id: string;
@@ -27,24 +27,24 @@ export interface ModelOptions {
   readonly aliases?: readonly string[];
   /** One engine, or a pool of backends. */
   readonly engine: Engine | Pool;
-  /** Tokens of prompt and completion together. Absent: what the engine's probe says. */
+  /** Tokens of prompt and completion together. Absent: as found by the engine's probe. */
   readonly contextLength?: number;
   readonly layout?: Layout;
   /** The value of OpenRouter's `provider` field. Default: the engine's name. */
   readonly provider?: string;
 }
 
-/** What all models share. */
+/** Dependencies of all models. */
 export interface ModelsDeps {
-  /** Default: {@link DEFAULT_STEERING}. */
+  /** Steering of turns. Default: {@link DEFAULT_STEERING}. */
   readonly steering?: Steering;
   /** Creates a tool call's id: `call_` and an unguessable suffix. */
   readonly newCallId: () => string;
-  /** Yields to the event loop between slices of long work. Absent: by a timer, which every runtime has. */
+  /** Pauses for the event loop between slices of long work. Absent: by a timer, which every runtime has. */
   readonly pause?: Pause;
-  /** Absent: engines share one prefix cache between all tenants. */
+  /** Salts of prefix caches. Absent: engines share one prefix cache between all tenants. */
   readonly cacheSalts?: CacheSalts;
-  /** Further names, each with settings of a request. Those of models that are not served are left out. Default: none. */
+  /** Further names, each with settings of a request. Presets of models that are not served are left out. Default: none. */
   readonly presets?: readonly Preset[];
 }
 
@@ -58,17 +58,17 @@ export interface Model {
   readonly id: string;
   readonly provider: string;
   readonly capabilities: Capabilities;
-  /** In tokens. Undefined until the settings or the engine give it. */
+  /** Context length in tokens. Undefined until the settings or the engine define it. */
   readonly contextLength: number | undefined;
   readonly status: ModelStatus;
   /** The state of its backends. Undefined for a model with a single engine instead of a pool. */
   readonly pool: PoolState | undefined;
-  /** Asks the engine for its version and capabilities. Never rejects: the outcome is the new `status`. */
+  /** Queries the engine's version and capabilities. Never rejects: the outcome is the new `status`. */
   probe(signal: AbortSignal): Promise<ModelStatus>;
   /** Runs health checks until the signal aborts. Resolves immediately if there is no pool. */
   watch(everyMs: number, signal: AbortSignal, onChange: OnBackendChange): Promise<void>;
   /**
-   * Counts the tokens of a conversation as this model's prompt, without asking the engine. Rejects with a `TurnError` when
+   * Counts the tokens of a conversation as this model's prompt, without a request to the engine. Rejects with a `TurnError` when
    * the prompt is so far over the context length that counting stops early.
    */
   countPromptTokens(
@@ -76,9 +76,9 @@ export interface Model {
     tenant: string,
     signal?: AbortSignal,
   ): Promise<number>;
-  /** The same for a turn, including the message prefixes that the model continues. */
+  /** Like {@link countPromptTokens}, for a turn, including the message prefixes that the model continues. */
   countTurnTokens(turn: Turn, signal: AbortSignal): Promise<number>;
-  /** @param onFact absent: nobody listens, and no facts are made. */
+  /** @param onFact absent: no facts are created. */
   run(turn: Turn, signal: AbortSignal, onFact?: OnFact): AsyncIterable<TurnEvent>;
 }
 
@@ -86,8 +86,8 @@ export interface Models {
   readonly all: readonly Model[];
   readonly presets: readonly FoundPreset[];
   /**
-   * The model with this name, and what its preset and its suffixes ask for. `@preset/name` is OpenRouter's form of a
-   * preset's name, also behind the name of another model.
+   * The model with this name, and the settings of its preset and suffixes. `@preset/name` is OpenRouter's form of a preset's
+   * name, also after the name of another model.
    */
   find(name: string): FoundModel | undefined;
 }
@@ -102,12 +102,12 @@ export interface FoundPreset {
   readonly preset: Preset;
 }
 
-/** A model, or a preset of one, under the name in lists. */
+/** A model, or a preset of a model, under its name in lists. */
 export interface ListedModel extends Pick<FoundModel, "model" | "preset"> {
   readonly name: string;
 }
 
-/** The entries that clients see: the models first, then the presets. */
+/** The entries for clients: the models first, then the presets. */
 export function listedModels({ all, presets }: Models): readonly ListedModel[] {
   return [
     ...all.map((model) => ({ name: model.id, model })),
@@ -125,7 +125,7 @@ export type TurnHook = (
   run: Model["run"],
 ) => AsyncIterable<TurnEvent>;
 
-/** The same models, each of whose turns is run by the hook. */
+/** Wraps models so that the hook runs each turn. */
 export function withTurnHook(models: Models, hook: TurnHook): Models {
   const hooked = new Map(models.all.map((model) => [model, hookTurns(model, hook)]));
   return {
@@ -142,7 +142,7 @@ export function withTurnHook(models: Models, hook: TurnHook): Models {
   };
 }
 
-/** The status and the capabilities of a model change, so they are read from it each time. */
+/** Wraps a model. Its status and capabilities change, so they are read from it each time. */
 export function hookTurns(model: Model, hook: TurnHook): Model {
   return {
     id: model.id,
@@ -173,7 +173,7 @@ export function hookTurns(model: Model, hook: TurnHook): Model {
   };
 }
 
-/** Both listeners as one. */
+/** Combines two listeners. */
 export function joinListeners(
   inner: OnFact | undefined,
   outer: OnFact | undefined,
@@ -217,7 +217,10 @@ export function createModels(options: readonly ModelOptions[], deps: ModelsDeps)
 
 const PRESET_MARK = "@preset/";
 
-/** `@preset/review`, `gpt-oss-20b@preset/review`: the model of a name before the mark prevails over the preset's own. */
+/**
+ * Finds `@preset/review` or `gpt-oss-20b@preset/review`: a model's name before the mark takes precedence over the preset's own
+ * model.
+ */
 function findMarked(name: string, find: Models["find"]): FoundModel | undefined {
   const at = name.indexOf(PRESET_MARK);
   const found = find(name.slice(at + PRESET_MARK.length));
@@ -239,7 +242,7 @@ function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause:
   // The engines of a pool have limits already.
   const engine = pool ?? limitTokens(options.engine);
   let status: ModelStatus = { state: "unknown" };
-  /** Resolves when the first probe has ended, or found a context length. Undefined unless it is under way. */
+  /** Resolves when the first probe has ended, or found a context length. Undefined: no first probe is running. */
   let firstProbe: Promise<void> | undefined;
   const model: Model = {
     id: options.id,

@@ -1,4 +1,4 @@
-/** Probes each engine until it is ready, unless it is already, then runs its health checks. */
+/** Probes each engine until it is ready, then runs its health checks. */
 import type { OnBackendChange } from "../engines/pool/monitor.ts";
 import type { Model, Models, ModelStatus } from "./models.ts";
 import { toReport } from "./probing.ts";
@@ -8,10 +8,10 @@ import { sleep } from "../streams/timers.ts";
 export interface MonitorOptions {
   /** Timeout of a probe. */
   readonly timeoutMs: number;
-  /** Wait after the first failure; doubled after each, up to the longest. */
+  /** Wait after the first failure, doubled after each, up to the maximum. */
   readonly firstWaitMs: number;
   readonly longestWaitMs: number;
-  /** Between two health checks of a backend. */
+  /** Interval of a backend's health checks. */
   readonly healthIntervalMs: number;
   /** Called after the first probe of each model, and whenever the kind of result changes. */
   readonly onStatus: (model: Model, status: ModelStatus) => void;
@@ -20,7 +20,7 @@ export interface MonitorOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the signal is aborted, or when nothing is left to monitor. */
+/** Resolves when the signal is aborted, or when there is no model left to monitor. */
 export async function monitorModels(models: Models, options: MonitorOptions): Promise<void> {
   const { healthIntervalMs, onBackend, signal } = options;
   await Promise.all(

@@ -1,4 +1,4 @@
-/** Probes engines beside requests, where nothing runs between them: on Workers, and inside other programs. */
+/** Probes engines on requests, for runtimes without background work: on Workers, and inside other programs. */
 import type { Model, Models, ModelStatus } from "./models.ts";
 
 const PROBE_AGAIN_MS = 30_000;
@@ -35,7 +35,7 @@ export function createProbing(
   };
 }
 
-/** What distinguishes two results for an operator. */
+/** The parts of a result that differ for an operator. */
 export function toReport(status: ModelStatus): string {
   return status.state === "unavailable" ? status.reason : status.state;
 }

@@ -1,7 +1,6 @@
 /**
- * Graceful shutdown. First, new work is refused. Then in-flight work may finish. Shortly before the grace
- * period ends, the rest is stopped with a typed error, while there is still time to inform clients and the
- * store.
+ * Graceful shutdown. First, new work is refused. Then in-flight work may finish. Shortly before the grace period ends, the rest
+ * is stopped with a typed error, while there is still time to notify clients and the store.
  */
 import { createPushStream, consume, type Consumer, type Demand } from "../streams/push-stream.ts";
 import { type Model, type Models, withTurnHook } from "./models.ts";
@@ -13,14 +12,14 @@ export interface Shutdown {
   readonly closing: AbortSignal;
   /** Aborted when in-flight work must end, with the error for its clients. */
   readonly stopping: AbortSignal;
-  /** Turns that have not ended. */
+  /** Number of turns that have not ended. */
   inFlight(): number;
   begin(): void;
   /** Stops every turn: each throws a {@link TurnError} of the kind `shutdown`. */
   stop(): void;
   /** Tracks work that outlasts its request, so that a shutdown waits for it. It must never reject. */
   track(work: Promise<void>): void;
-  /** Resolves when no tracked work is left. */
+  /** Resolves when all tracked work is done. */
   idle(): Promise<void>;
   /** Wraps models so that a shutdown stops their turns. */
   watch(models: Models): Models;
@@ -55,7 +54,7 @@ export function createShutdown(): Shutdown {
       ),
   };
 
-  /** A controller for each turn instead of a listener on a shared signal: removing one from a set costs nothing. */
+  /** Runs a turn with a separate controller, instead of a listener on a shared signal: removal from a set costs nothing. */
   function runStoppable(
     run: Model["run"],
     turn: Turn,
@@ -69,7 +68,7 @@ export function createShutdown(): Shutdown {
     if (stopping.signal.aborted) abort.abort(shutdownError());
     turns.add(abort);
     let hasEnded = false;
-    /** Throws if the turn has been stopped before its end. */
+    /** Throws if the turn was stopped before its end. */
     const settle = () => {
       turns.delete(abort);
       signal.removeEventListener("abort", leave);
@@ -80,7 +79,7 @@ export function createShutdown(): Shutdown {
       return consumer(event);
     };
     const ended = consume(run(turn, abort.signal), take);
-    // Not `await`, whose frame would be held as long as the turn runs.
+    // The frame of an `await` would be held as long as the turn runs.
     return ended.then(settle, (error) => {
       settle();
       throw error;

@@ -1,4 +1,4 @@
-/** The chat at `/`. The page is public and names nothing: it asks the APIs, with the reader's key. */
+/** The chat at `/`. The page is public and contains no data: it uses the APIs, with the reader's key. */
 import { type Context, Hono } from "hono";
 import { getCookie } from "hono/cookie";
 import { isForBrowser } from "../api/pages/html.ts";
@@ -10,18 +10,18 @@ import { CHAT_PAGE } from "./chat-page.ts";
 
 export interface ChatOptions {
   readonly assets: ServedPages;
-  /** The inspector is on: the page links to it. */
+  /** The page links to the inspector. */
   readonly hasInspector: boolean;
-  /** Where clients reach the gateway, for the code. Undefined: where the page was requested. */
+  /** The gateway's URL for clients, shown in code. Undefined: the origin of the page's request. */
   readonly publicUrl: string | undefined;
-  /** Inference servers on this machine that are not used. Absent: the reader may not know them, or nobody has looked. */
+  /** Unused inference servers on this machine. Absent: the reader may not see them, or there was no search. */
   readonly foundEngines?: (() => readonly FoundEngine[]) | undefined;
 }
 
 export interface FoundEngine {
-  /** `ollama with gpt-oss:20b` */
+  /** Name of the server and its model: `ollama with gpt-oss:20b`. */
   readonly name: string;
-  /** Starts the gateway with it. */
+  /** The command that starts the gateway with the server. */
   readonly command: string;
 }
 
@@ -47,7 +47,7 @@ export function chatRoutes({
   return routes;
 }
 
-/** A proxy or a tunnel on this machine makes the requests of others look like the operator's. */
+/** Whether a proxy or a tunnel on this machine forwarded the request, which makes others' requests look like the operator's. */
 function isForwarded({ req }: Context): boolean {
   return ["forwarded", "via", "x-forwarded-for"].some((name) => req.header(name) !== undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * The headers of pages that run scripts: no other origins, no inline code, no frames, and no HTML from strings. `lit-html` makes
- * the only Trusted Types policy, for its own templates.
+ * The headers of pages that run scripts: no other origins, no inline code, no frames, and no HTML from strings. `lit-html`
+ * creates the only Trusted Types policy, for its own templates.
  */
 export const PAGE_HEADERS = {
   "content-security-policy":
@@ -13,7 +13,7 @@ export const PAGE_HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-/** The headers of a page's files. Their addresses have a version, under which they never change. */
+/** The headers of a page's files. Their URLs contain a version, under which they never change. */
 export const FILE_HEADERS = {
   ...PAGE_HEADERS,
   "cache-control": "public, max-age=31536000, immutable",

@@ -1,6 +1,6 @@
 /**
- * The HTML of a page. Its frame is in it, so that the first paint waits for the style sheet alone; the script replaces the
- * frame by the same with its contents. All modules are named, or the browser would find each only in the one that imports it.
+ * The HTML of a page. It contains the frame, so that the first paint waits for the style sheet alone; the script replaces the
+ * frame by one with contents. All modules are preloaded, because the browser would find each only in the module that imports it.
  */
 import { escapeHtml } from "../api/pages/html.ts";
 import type { PageDescription } from "./assets.ts";
@@ -11,19 +11,19 @@ export interface PageFiles {
   readonly style: string;
   readonly icon: string;
   readonly entry: string;
-  /** Asks for the first data. It imports little, and runs before the others are there. */
+  /** The module that requests the first data. It has few imports, and runs before the others are loaded. */
   readonly early?: string | undefined;
-  /** Every other module that these import, directly or not. */
+  /** All other modules that these import, directly or indirectly. */
   readonly modules: readonly string[];
 }
 
-/** @param facts attributes of the body, without `data-`. */
+/** @param facts attributes of the body by name, without `data-`. */
 export function toPageHtml(
   { title, frame }: PageDescription,
   { base, style, icon, early, entry, modules }: PageFiles,
   facts: Readonly<Record<string, string>> = {},
 ): string {
-  // Lower than what the first of them asks for, which would wait for a connection until all others are there.
+  // Low priority: the requests of the first module would wait for a connection until all others are loaded.
   const preloads = modules.map(
     (name) => `<link rel="modulepreload" fetchpriority="low" href="${base}${name}">`,
   );

@@ -1,4 +1,4 @@
-/** The files of all pages, at `/app/VERSION/PATH`. They are code that anybody may read, and hold no data. */
+/** The files of all pages, at `/app/VERSION/PATH`. They are public code without data. */
 import { Hono } from "hono";
 import type { ApiEnv } from "../api/request/client.ts";
 import type { PageAssets } from "./assets.ts";
@@ -22,7 +22,7 @@ export function assetRoutes(fileOf: PageAssets["file"]): Hono<ApiEnv> {
   return routes;
 }
 
-/** The names in the header, without those of quality 0. */
+/** The names of encodings in the header, without those of quality 0. */
 function acceptedEncodings(header = ""): ReadonlySet<string> {
   const parts = header.toLowerCase().split(",");
   return new Set(

@@ -1,12 +1,12 @@
 /**
- * Pages whose files a platform serves by itself, as Workers do with static assets: only the HTML, which depends on settings, is
- * made by the gateway. The build has written the names of the files beside them.
+ * Pages whose files the platform serves, as Workers do with static assets: the gateway creates only the HTML, which depends on
+ * settings. The build has written the names of the files beside them.
  */
 import * as z from "zod";
 import type { ServedPages } from "./assets.ts";
 import { type PageFiles, toPageHtml } from "./page-html.ts";
 
-/** Where the build writes the names of each page's files, by the page's name. Not below a version, so it is not cached for ever. */
+/** File with the names of each page's files, by the page's name. Its path has no version, so it is not cached for ever. */
 export const NAMES_PATH = "/app/pages.json";
 
 /** A binding to static assets. */
@@ -24,7 +24,7 @@ export function isAssetFetcher(binding: unknown): binding is AssetFetcher {
 }
 
 export function createStaticAssets(assets: AssetFetcher): ServedPages {
-  // Only what has been read is kept: a promise would belong to the request that began it, and end with it.
+  // The cache holds data, not a promise, which would belong to the request that began it, and end with it.
   let known: ReadonlyMap<string, PageFiles> | undefined;
   return {
     async html(page, facts) {
@@ -37,13 +37,13 @@ export function createStaticAssets(assets: AssetFetcher): ServedPages {
 }
 
 async function readNames(assets: AssetFetcher): Promise<ReadonlyMap<string, PageFiles>> {
-  // The binding reads the path alone.
+  // The binding uses only the path.
   const response = await assets.fetch(`http://assets${NAMES_PATH}`);
   if (!response.ok) throw new Error(`The static assets lack ${NAMES_PATH} (${response.status}).`);
   return new Map(Object.entries(toNamesSchema().parse(await response.json())));
 }
 
-/** Made when it is needed: a Worker that answers programs alone never does. */
+/** The schema, created on demand: a Worker that serves programs alone never needs it. */
 function toNamesSchema() {
   const files = {
     base: z.string(),

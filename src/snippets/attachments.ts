@@ -4,7 +4,7 @@ import { isObject, members, objects, text } from "./read.ts";
 
 type UserMessage = Extract<ComposedMessage, { role: "user" }>;
 
-/** The text alone, where there is nothing else: a string then. */
+/** The content of a message: a string if there is only text, otherwise parts. */
 export function toContent(
   { text: said, files = [] }: UserMessage,
   textType: string,
@@ -39,7 +39,7 @@ export function toMessagesPart(file: Attachment): Body {
     : { type: "image", source };
 }
 
-/** Of a message of any API. Parts of other types are left out. */
+/** The user message of any API. Parts of other types are left out. */
 export function readMessage(content: unknown, said: string): UserMessage {
   const files = objects(content).flatMap((part) => readPart(part) ?? []);
   return { role: "user", text: said, ...(files.length > 0 && { files }) };

@@ -1,4 +1,4 @@
-/** Bodies of all APIs, made from a conversation and read back to one. */
+/** Converts a conversation to the body of each API, and back. */
 import { fromChatBody, toChatBody } from "./bodies/chat.ts";
 import { fromMessagesBody, toMessagesBody } from "./bodies/messages.ts";
 import { fromResponsesBody, toResponsesBody } from "./bodies/responses.ts";
@@ -15,12 +15,12 @@ const FORMS: Readonly<Record<ApiName, BodyForm>> = {
   messages: { to: toMessagesBody, from: fromMessagesBody },
 };
 
-/** Without `stream`. */
+/** Creates a body, without `stream`. */
 export function toBody(api: ApiName, composed: Composed): Body {
   return FORMS[api].to(composed);
 }
 
-/** Members of the wrong type are left out. */
+/** Parses a body. Members of the wrong type are left out. */
 export function fromBody(api: ApiName, body: Body): Composed {
   return FORMS[api].from(body);
 }

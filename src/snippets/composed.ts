@@ -1,9 +1,9 @@
 /**
- * A conversation with its options, in the form of no API. Bodies of all three APIs are made from it and read back to it, so that
- * one can be sent as another.
+ * A conversation with its options, independent of the API. It converts to the bodies of all three APIs and back, so that one can
+ * be sent as another.
  */
 
-/** What an API sent with a thought, and expects back unread: encrypted reasoning, or a signature. */
+/** Content of a thought that an API expects back unread: encrypted reasoning, or a signature. */
 export interface SealedThought {
   readonly api: ApiName;
   readonly value: object;
@@ -16,16 +16,16 @@ export type AssistantPart =
       readonly type: "call";
       readonly id: string;
       readonly name: string;
-      /** As the model wrote them: JSON, mostly. */
+      /** Arguments as the model wrote them, usually JSON. */
       readonly arguments: string;
-      /** Undefined: not answered yet. */
+      /** Result of the call. Undefined: not answered yet. */
       readonly result?: string;
     };
 
 /** A picture or a document beside the text of a message. */
 export interface Attachment {
   readonly name: string;
-  /** A data URL, as a rule. */
+  /** URL, usually a data URL. */
   readonly url: string;
 }
 
@@ -46,10 +46,10 @@ export type ComposedFormat =
   | { readonly type: "object" }
   | { readonly type: "schema"; readonly name: string; readonly schema: object };
 
-/** Each absent option is left to the gateway. */
+/** Options of a request. The gateway decides on absent ones. */
 export interface ComposedOptions {
   readonly effort?: string;
-  /** Tokens of reasoning. Takes the place of the effort. */
+  /** Tokens of reasoning, in place of the effort. */
   readonly budget?: number;
   readonly temperature?: number;
   readonly topP?: number;
@@ -66,7 +66,7 @@ export interface Composed {
   readonly system?: string;
   readonly messages: readonly ComposedMessage[];
   readonly tools: readonly FunctionTool[];
-  /** Tools that the gateway or an MCP server runs, as the API wants them. */
+  /** Tools that the gateway or an MCP server runs, in the API's form. */
   readonly hosted?: readonly object[];
   readonly options: ComposedOptions;
 }
@@ -81,15 +81,15 @@ export const API_PATHS: Readonly<Record<ApiName, string>> = {
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** The name of a schema, where an API wants one. */
+/** The name of a schema, where an API requires one. */
 export const SCHEMA_NAME = "answer";
 
-/** Without members that are undefined. */
+/** Removes members that are undefined. */
 export function compact(members: Record<string, unknown>): Body {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** Steps of an assistant's message: what was written until the calls that end a step, and what follows their results. */
+/** Splits an assistant's message into steps: parts up to the calls that end a step, and parts after their results. */
 export function toSteps(parts: readonly AssistantPart[]): readonly (readonly AssistantPart[])[] {
   const steps: AssistantPart[][] = [[]];
   for (const [index, part] of parts.entries()) {

@@ -11,7 +11,7 @@ interface Syntax {
 
 const TYPESCRIPT: Syntax = {
   scalar: (value) => JSON.stringify(value),
-  // `__proto__` as a name would set the prototype.
+  // An unquoted `__proto__` would set the prototype.
   name: (name) => {
     if (name === "__proto__") return '["__proto__"]: ';
     return /^[A-Za-z_$][\w$]*$/.test(name) ? `${name}: ` : `${JSON.stringify(name)}: `;
@@ -60,7 +60,7 @@ function toScalar(value: unknown): string | number | boolean | null {
   return isScalar ? value : null;
 }
 
-/** In single quotes, for a shell. */
+/** Puts a text in single quotes, for a shell. */
 export function quoteShell(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

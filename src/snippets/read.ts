@@ -1,11 +1,11 @@
-/** Reads JSON whose shape nobody vouches for. */
+/** Reads untrusted JSON. */
 import type { Body, FunctionTool, ToolChoice } from "./composed.ts";
 
 export function isObject(value: unknown): value is Body {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** An object's members, or none. */
+/** The members of an object. Empty for any other value. */
 export function members(value: unknown): Body {
   return isObject(value) ? value : {};
 }
@@ -36,7 +36,7 @@ export function strings(value: unknown): string[] | undefined {
   return value.filter((each) => typeof each === "string");
 }
 
-/** A function in the shape of any of the three APIs. Undefined: it is none. */
+/** A function in the form of any of the three APIs. Undefined: the value is not a function. */
 function readTool(value: unknown): FunctionTool | undefined {
   if (!isObject(value)) return undefined;
   const inner = isObject(value["function"]) ? value["function"] : value;
@@ -54,7 +54,7 @@ function readTool(value: unknown): FunctionTool | undefined {
   };
 }
 
-/** Functions, and tools of other types, which are kept as they are. */
+/** Functions, and tools of other types, which stay unchanged. */
 export function readTools(value: unknown) {
   const all = objects(value);
   return {

@@ -112,7 +112,7 @@ export function fromChatBody(body: Body): Composed {
   });
 }
 
-/** Of Chat Completions, whose schema is one level deeper, or of Responses. */
+/** The format of Chat Completions, whose schema is one level deeper, or of Responses. */
 export function readFormat(value: unknown): Composed["options"]["format"] {
   if (!isObject(value)) return undefined;
   if (value["type"] === "json_object") return { type: "object" };

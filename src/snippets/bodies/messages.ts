@@ -12,7 +12,7 @@ import { readMessage, toContent, toMessagesPart } from "../attachments.ts";
 import { contentText, isObject, members, number, objects, strings, text } from "../read.ts";
 import { addParts, addResult, readComposed, toTools } from "./shared.ts";
 
-/** The API requires a limit. */
+/** Default of the token limit, which the API requires. */
 const DEFAULT_MAX_TOKENS = 16_384;
 
 export function toMessagesBody(composed: Composed): Body {
@@ -37,7 +37,7 @@ export function toMessagesBody(composed: Composed): Body {
     messages: messages.flatMap((message) => toMessages(message)),
     tools: toTools(functions, composed),
     tool_choice: toChoice(options),
-    // Without it the API shows no reasoning.
+    // Without this field the API returns no reasoning.
     thinking:
       budget === undefined ? { type: "adaptive" } : { type: "enabled", budget_tokens: budget },
     output_config: Object.keys(config).length > 0 ? config : undefined,
@@ -88,7 +88,7 @@ function toBlock(part: AssistantPart): Body {
   }
 }
 
-/** The API wants an object. Other arguments are put into one. */
+/** The input of a call, which the API requires to be an object. Other arguments are wrapped in one. */
 function toInput(given: string): unknown {
   try {
     const value: unknown = JSON.parse(given || "{}");

@@ -1,4 +1,4 @@
-/** Bodies of Responses. Nothing is stored at the gateway. */
+/** Bodies of Responses, without storage at the gateway. */
 import {
   type AssistantPart,
   type Body,
@@ -32,7 +32,7 @@ export function toResponsesBody(composed: Composed): Body {
   });
 }
 
-/** Without them, calls that the gateway runs come without their results. */
+/** The values of `include`, without which calls that the gateway runs have no results. */
 function toIncluded({ hosted = [] }: Composed): string[] {
   const types = hosted.map((tool) => text(members(tool)["type"]) ?? "");
   return [

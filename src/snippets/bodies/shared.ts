@@ -1,4 +1,4 @@
-/** What the bodies of all APIs have alike. */
+/** Common parts of the bodies of all APIs. */
 import {
   type AssistantPart,
   type Body,
@@ -8,7 +8,7 @@ import {
 } from "../composed.ts";
 import { number, readToolChoice, readTools, text } from "../read.ts";
 
-/** Undefined: there are none. */
+/** Undefined: there are no tools. */
 export function toTools(
   functions: readonly object[],
   { hosted = [] }: Composed,
@@ -17,8 +17,8 @@ export function toTools(
 }
 
 /**
- * @param system texts of which it consists
- * @param options those whose fields have other names in other APIs
+ * @param system texts of the system message
+ * @param options options whose fields have other names in other APIs
  */
 export function readComposed(
   body: Body,
@@ -41,13 +41,13 @@ export function readComposed(
   };
 }
 
-/** Of the APIs of OpenAI. */
+/** Reads the field of OpenAI's APIs. */
 export function readParallelCalls(body: Body): boolean | undefined {
   const given = body["parallel_tool_calls"];
   return typeof given === "boolean" ? given : undefined;
 }
 
-/** Adds to the last message if it is the assistant's: a loop of tool calls is one message. */
+/** Adds parts to the last message if it is the assistant's: a loop of tool calls is one message. */
 export function addParts(messages: ComposedMessage[], parts: readonly AssistantPart[]): void {
   const last = messages.at(-1);
   if (last?.role !== "assistant") messages.push({ role: "assistant", parts });

@@ -1,4 +1,4 @@
-/** Coding agents, which are configured instead of called: the settings that `connect` writes. */
+/** Coding agents, which need settings instead of code: those that `connect` writes. */
 import type { ApiName } from "../composed.ts";
 import { quoteShell } from "../literals.ts";
 import { toClaudeCodeVariables } from "../settings/claude-code.ts";
@@ -7,7 +7,7 @@ import { toOpencodeSettings } from "../settings/opencode.ts";
 import type { SettingsTarget } from "../settings/settings-target.ts";
 import { KEY_VARIABLE, type Snippet, type SnippetClient, type SnippetInput } from "../snippet.ts";
 
-/** Of gpt-oss, where the gateway does not tell another. */
+/** Context length of gpt-oss, if the gateway reports none. */
 const CONTEXT_LENGTH = 131_072;
 
 function toTarget({
@@ -70,7 +70,7 @@ export const OPENCODE = settingsClient("opencode", "opencode", "chat", (target) 
   code: `${JSON.stringify(
     toOpencodeSettings({
       ...target,
-      // opencode replaces this by the variable's value.
+      // opencode replaces this text by the variable's value.
       key: target.key === "variable" ? `{env:${KEY_VARIABLE}}` : target.key,
     }),
     undefined,

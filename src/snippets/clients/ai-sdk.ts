@@ -20,11 +20,11 @@ import { Code, type Lacks, parseOr, toNote } from "./typed-code.ts";
 interface Provider {
   readonly package: string;
   readonly create: string;
-  /** The name under which its options are given. */
+  /** The key of the provider's options. */
   readonly name: string;
   readonly settings: (origin: string) => Readonly<Record<string, unknown>>;
   readonly options: (options: Composed["options"]) => Readonly<Record<string, unknown>>;
-  /** Absent: as in the body. */
+  /** The token limit. Absent: as in the body. */
   readonly maxTokens?: (options: Composed["options"]) => number | undefined;
   readonly lacks: Lacks;
 }
@@ -66,9 +66,9 @@ const PROVIDERS: Readonly<Record<ApiName, Provider>> = {
       disableParallelToolUse: parallelCalls === undefined ? undefined : !parallelCalls,
       structuredOutputMode: format === undefined ? undefined : "outputFormat",
     }),
-    // The provider adds the budget to it.
+    // The provider adds the budget to the limit.
     maxTokens: ({ maxTokens, budget = 0 }) => maxTokens && maxTokens - budget,
-    // With thinking, the provider leaves the other two out.
+    // With thinking, the provider omits both options.
     lacks: { strict: true, reasoning: "unsealed", options: ["temperature", "topP"] },
   },
 };
@@ -199,7 +199,7 @@ function toPart(part: AssistantPart): object {
   }
 }
 
-/** Where the provider of the API looks for what goes back unread. That of Chat Completions has no such place. */
+/** The provider's options with content that is sent back unread. The provider of Chat Completions has no such option. */
 function toSealedOptions({ api, value }: SealedThought): object | undefined {
   const member = (name: string): unknown => Reflect.get(value, name);
   if (api === "messages") {

@@ -31,7 +31,7 @@ function toHeaderFlags(api: ApiName, key: SnippetInput["key"]): string[] {
   const flags = api === "messages" ? ["-H 'anthropic-version: 2023-06-01'"] : [];
   if (key === undefined) return flags;
   const [name, prefix] = toKeyHeader(api);
-  // Double quotes, in which the shell reads the variable.
+  // The shell expands the variable within double quotes.
   const header =
     key === "variable"
       ? `"${name}: ${prefix}$${KEY_VARIABLE}"`
@@ -43,7 +43,7 @@ function toKeyHeader(api: ApiName): readonly [name: string, prefix: string] {
   return api === "messages" ? ["x-api-key", ""] : ["authorization", "Bearer "];
 }
 
-/** What reads the answer's text, by API. */
+/** Expression for the answer's content, by API. */
 const ANSWER_OF: Readonly<Record<ApiName, string>> = {
   chat: "answer.choices[0].message",
   responses: "answer.output",

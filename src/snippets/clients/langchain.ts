@@ -57,7 +57,7 @@ function toChoice(choice: Composed["options"]["toolChoice"]): unknown {
   return typeof choice === "object" ? { type: "function", function: choice } : choice;
 }
 
-/** Fields of the body that LangChain has no parameter for. */
+/** Fields of the body for which LangChain has no parameter. */
 function toExtra({ options }: Composed): Body | undefined {
   const { effort, budget, seed, format } = options;
   const extra = compact({

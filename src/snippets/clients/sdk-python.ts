@@ -1,4 +1,4 @@
-/** The SDKs of OpenAI and Anthropic for Python. Fields that their functions do not name go into `extra_body`. */
+/** The SDKs of OpenAI and Anthropic for Python. Fields without a parameter go into `extra_body`. */
 import type { ApiName, Body } from "../composed.ts";
 import { toPython } from "../literals.ts";
 import { KEY_VARIABLE, NO_KEY, type SnippetClient, type SnippetInput } from "../snippet.ts";

@@ -1,4 +1,4 @@
-/** The SDKs of OpenAI and Anthropic for TypeScript. They send the body as it is. */
+/** The SDKs of OpenAI and Anthropic for TypeScript. They send the body unchanged. */
 import type { ApiName } from "../composed.ts";
 import { toTypeScript } from "../literals.ts";
 import { KEY_VARIABLE, NO_KEY, type SnippetClient, type SnippetInput } from "../snippet.ts";

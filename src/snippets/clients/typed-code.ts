@@ -1,4 +1,4 @@
-/** What clients share that make messages of their own. */
+/** Common parts of clients with message types of their own. */
 import type { Composed } from "../composed.ts";
 
 /** An expression, among values that are written as literals. */
@@ -10,7 +10,7 @@ export class Code {
   }
 }
 
-/** The value of JSON, or the text if it is none. */
+/** The value of JSON, or the text if it is not JSON. */
 export function parseOr(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -33,12 +33,12 @@ const NAMES: Readonly<Record<keyof Composed["options"], string>> = {
   parallelCalls: "the choice of parallel calls",
 };
 
-/** What a client does not send, whatever its code says. */
+/** Features that a client never sends, even if its code sets them. */
 export interface Lacks {
   readonly options?: readonly (keyof Composed["options"])[];
   /** `strict` of functions. */
   readonly strict?: true;
-  /** Reasoning: none at all, or that with or without encrypted content. */
+  /** Reasoning: all of it, or the reasoning with or without encrypted content. */
   readonly reasoning?: "all" | "sealed" | "unsealed";
 }
 

@@ -10,7 +10,7 @@ export function toClaudeCodeVariables({
   const [main] = models;
   const small = models.find(({ id, isPreset }) => !isPreset && id !== main.id) ?? main;
   return {
-    // Without /v1, which Claude Code appends.
+    // The URL has no /v1, which Claude Code appends.
     ANTHROPIC_BASE_URL: origin,
     ANTHROPIC_AUTH_TOKEN: key ?? NO_KEY,
     ANTHROPIC_MODEL: main.id,
@@ -19,7 +19,7 @@ export function toClaudeCodeVariables({
     ANTHROPIC_DEFAULT_HAIKU_MODEL: small.id,
     // For unknown models, Claude Code assumes a million tokens and compacts too late.
     CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(Math.min(main.contextLength, small.contextLength)),
-    // Its other traffic is for Anthropic's own servers.
+    // Other traffic would go to Anthropic's own servers.
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
   };
 }
