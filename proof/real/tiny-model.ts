@@ -34,7 +34,12 @@ export function inFinal(): Prompt {
 }
 
 export function toPrompt(ids: readonly number[]): Prompt {
-  return { ids, idsJson: () => [toIdsJson(ids)], text: () => o200kHarmony().decode(ids) };
+  return {
+    length: ids.length,
+    ids,
+    idsJson: () => [toIdsJson(ids)],
+    text: () => o200kHarmony().decode(ids),
+  };
 }
 
 /** Number of requests the server is computing. Undefined if it does not report it. */

@@ -30,7 +30,12 @@ export function conversation(question: string, opened: readonly Part[] = []): To
 }
 
 export function toPrompt(ids: readonly TokenId[]): Prompt {
-  return { ids, idsJson: () => [toIdsJson(ids)], text: () => toPromptText(ids).text };
+  return {
+    length: ids.length,
+    ids,
+    idsJson: () => [toIdsJson(ids)],
+    text: () => toPromptText(ids).text,
+  };
 }
 
 const SPECIAL_IDS = new Map<string, TokenId>(Object.entries(SPECIAL_TOKENS));

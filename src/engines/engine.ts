@@ -33,6 +33,8 @@ export interface Engine {
 
 /** The prompt of a completion. Each form is computed on first use. */
 export interface Prompt {
+  /** In ids. Cheap, unlike `ids.length`, which joins the ids of a long conversation. */
+  readonly length: number;
   readonly ids: readonly TokenId[];
   /**
    * The ids as JSON in UTF-8, each after a comma: `,200006,17360`. The parts may be cached elsewhere: do not change them.

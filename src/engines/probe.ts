@@ -19,6 +19,7 @@ const {
 const PROMPT_IDS = [START, 1428, MESSAGE];
 
 const PROMPT: Prompt = {
+  length: PROMPT_IDS.length,
   ids: PROMPT_IDS,
   idsJson: () => [toIdsJson(PROMPT_IDS)],
   text: () => "<|start|>user<|message|>",
@@ -28,6 +29,7 @@ const PROMPT: Prompt = {
 const TURN_IDS = [START, 1428, MESSAGE, 12194, END, START, 173781];
 
 const TURN: Prompt = {
+  length: TURN_IDS.length,
   ids: TURN_IDS,
   idsJson: () => [toIdsJson(TURN_IDS)],
   text: () => "<|start|>user<|message|>Hi<|end|><|start|>assistant",

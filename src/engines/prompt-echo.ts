@@ -26,7 +26,7 @@ export class PromptEcho {
 
   constructor(serverName: string, prompt: Prompt, callName: string) {
     this.#serverName = serverName;
-    this.tokens = prompt.ids.length;
+    this.tokens = prompt.length;
     this.#callName = callName;
     this.#prompt = prompt;
   }

@@ -36,6 +36,17 @@ describe.each<[EngineKind, string, string, number]>([
     expect(transport.closes).toEqual([expect.any(Number)]);
   });
 
+  test("is counted without the ids of the prompt, which a long conversation would have to join", async () => {
+    const { engine } = serve();
+    const prompt = {
+      ...requestOf().prompt,
+      get ids(): readonly number[] {
+        throw new Error("joined");
+      },
+    };
+    expect((await complete(engine, requestOf({ prompt }))).error).toBeUndefined();
+  });
+
   test("is refused as the answer to another prompt, and its connection is closed", async () => {
     const { engine, transport } = serve();
     const request = requestOf({ prompt: promptOf([200006, 1428, 200008]) });

@@ -110,7 +110,12 @@ const PROMPT: Prompt = {
 };
 
 export function promptOf(ids: readonly TokenId[]): Prompt {
-  return { ids, idsJson: () => [toIdsJson(ids)], text: () => o200kHarmony().decode(ids) };
+  return {
+    length: ids.length,
+    ids,
+    idsJson: () => [toIdsJson(ids)],
+    text: () => o200kHarmony().decode(ids),
+  };
 }
 
 export function requestOf(changes: Partial<CompletionRequest> = {}): CompletionRequest {

@@ -123,7 +123,12 @@ function toRequest(text: string): CompletionRequest {
   const ids = sent.prompt;
   const constraint = sent.structured_outputs;
   return {
-    prompt: { ids, idsJson: () => [toIdsJson(ids)], text: () => o200kHarmony().decode(ids) },
+    prompt: {
+      length: ids.length,
+      ids,
+      idsJson: () => [toIdsJson(ids)],
+      text: () => o200kHarmony().decode(ids),
+    },
     maxTokens: sent.max_tokens,
     sampling: {
       ...toSampling(sampling().parse({ ...sent, top_k: Math.max(sent.top_k, 0) })),

@@ -16,7 +16,7 @@ export function spelledIds(text: string): TokenId[] {
 
 export function spelledPrompt(text: string): Prompt {
   const ids = spelledIds(text);
-  return { ids, idsJson: () => [toIdsJson(ids)], text: () => text };
+  return { length: ids.length, ids, idsJson: () => [toIdsJson(ids)], text: () => text };
 }
 
 /** A request with neutral sampling and room enough. */

@@ -209,7 +209,13 @@ export function toyRequest(
   return {
     stopIds: [],
     ...fields,
-    prompt: { ...spelledPrompt(""), ids, idsJson: () => [toIdsJson(ids)], text: () => text },
+    prompt: {
+      ...spelledPrompt(""),
+      length: ids.length,
+      ids,
+      idsJson: () => [toIdsJson(ids)],
+      text: () => text,
+    },
     requestId: "toy",
   };
 }

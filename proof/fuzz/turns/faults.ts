@@ -206,7 +206,7 @@ function withKind(kind: string, map: MapEvent): MapEvent {
 }
 
 function toPrompt(ids: readonly number[]): CompletionRequest["prompt"] {
-  return { ...spelledPrompt(""), ids, idsJson: () => [toIdsJson(ids)] };
+  return { ...spelledPrompt(""), length: ids.length, ids, idsJson: () => [toIdsJson(ids)] };
 }
 
 export function withFault(models: Models, { turn: change, events: changeEvents }: Fault): Models {
