@@ -67,7 +67,7 @@ const APIS: readonly Api[] = [responsesApi, messagesApi, chatCompletionsApi];
 /** Whole paths where a GET may open a WebSocket. */
 export const WEB_SOCKET_PATHS = new Set(APIS.flatMap((api) => api.webSocketPaths ?? []));
 
-/** How an error is formatted for a request that does not reach the application. */
+/** The format of errors for a request that does not reach the application. */
 export function errorEnvelopeFor(request: HonoRequest): ErrorEnvelope {
   return findApi(APIS, request).errorEnvelope;
 }
@@ -77,64 +77,67 @@ export interface AppDeps {
   readonly models: Models;
   /** State kept between requests. Operations may fail. Absent: in memory. */
   readonly store?: Store;
-  /** Yields between stages of large requests. Absent: to the event loop. */
+  /** Pauses between stages of large requests. Absent: for the event loop. */
   readonly pause?: Pause;
-  /** Absent: the runtime does not announce shutdown. */
+  /** The state of a shutdown. Absent: the runtime does not announce shutdown. */
   readonly shutdown?: Shutdown;
   /** Tools that are run for the model. Absent: none. */
   readonly toolbox?: Toolbox;
-  /** For requests to the vision model. Absent: by `fetch`. */
+  /** The HTTP client for the vision model. Absent: `fetch`. */
   readonly transport?: Transport;
-  /** Absent: PDFs are not read. */
+  /** Reads PDFs. Absent: PDFs are not read. */
   readonly readPdf?: ReadPdf | undefined;
-  /** Fetches from public addresses only. Absent: images behind addresses are not fetched. */
+  /** Fetches from public addresses only. Absent: images with URLs are not fetched. */
   readonly requestPage?: RequestPage | undefined;
-  /** Absent: this runtime has no WebSockets. */
+  /** WebSocket support. Absent: this runtime has no WebSockets. */
   readonly webSockets?: WebSocketOptions;
   /**
    * The caller runs `monitorModels`: `/ready` is 503 until the first probe of a model succeeds. Absent: a
    * model without a probe result counts as ready.
    */
   readonly monitored?: boolean;
-  /** The address listened on. Absent: the runtime decides who can reach the gateway. */
+  /** The listening address. Absent: the runtime decides who can reach the gateway. */
   readonly host?: string;
-  /** What outlives the settings. A successor with the same state continues it. Absent: a new one. */
+  /** State of the process, which a later application with the same object continues. Absent: a new one. */
   readonly state?: ProcessState;
-  /** Where metrics are counted. A successor with the same registry continues them. Absent: a new one. */
+  /** The registry of metrics, which a later application with the same object continues. Absent: a new one. */
   readonly registry?: Registry;
-  /** Records turns while somebody listens to it. Absent: no turns are recorded. */
+  /** Records turns while it has listeners. Absent: no turns are recorded. */
   readonly recorder?: Recorder | undefined;
-  /** Takes the lines of the audit, each with its line break. Absent: there is no audit. */
+  /** Receives the lines of the audit, each with its line break. Absent: the audit is off. */
   readonly writeAudit?: ((line: string) => void) | undefined;
-  /** Traces may hold prompts and answers. Default: false. */
+  /** Traces may contain prompts and answers. Default: false. */
   readonly tracesContent?: boolean;
   /** Serves the public pages, `/` and `/api`. Default: true. */
   readonly pages?: boolean;
-  /** The files of pages that run in browsers. Absent: this runtime has none, and `/` is a page of links. */
+  /** The files of pages that run in browsers. Absent: this runtime has no such files, and `/` is a page of links. */
   readonly assets?: ServedPages | undefined;
-  /** Inference servers on this machine, which the chat names to its operator. Absent: nobody looks for them. */
+  /** Inference servers on this machine, which the chat shows to its operator. Absent: there is no search for them. */
   readonly foundEngines?: (() => readonly FoundEngine[]) | undefined;
-  /** Routes of the inspector's page. Absent: there is none. */
+  /** Routes of the inspector's page. Absent: the inspector is off. */
   readonly inspector?: Hono<ApiEnv> | undefined;
   readonly log: Log;
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly now: () => number;
-  /** Monotonic, in whole milliseconds. Absent: that of `performance`. */
+  /** Monotonic time, in whole milliseconds. Absent: `performance.now()`. */
   readonly clock?: () => number;
-  /** The size of text caches where the settings give none. Absent: 16 MiB. */
+  /** The size of text caches if the settings define none. Absent: 16 MiB. */
   readonly textCacheBytes?: number;
-  /** Letters and digits, unguessable. */
+  /** Returns letters and digits, unguessable. */
   readonly randomId: () => string;
 }
 
-/** An application that serves at once. */
+/** Creates an application that serves at once. */
 export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const { app, enforce } = prepareApp(deps);
   enforce();
   return app;
 }
 
-/** An application that does not serve yet. `enforce`: from then on its settings hold for what all applications of a process share. */
+/**
+ * Creates an application that does not serve yet. `enforce`: applies its settings to the state shared by all applications of a
+ * process.
+ */
 export function prepareApp(deps: AppDeps) {
   const { settings, registry = createRegistry() } = deps;
   const enforce = (): void => {
@@ -147,7 +150,7 @@ export function prepareApp(deps: AppDeps) {
   const authenticate = createAuthenticate(settings, services.models, deps.now);
   const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });
   // Hono's RegExpRouter refuses a fixed path beside a parameter, such as `/responses/compact` beside `/responses/:id/cancel`. The
-  // default would try it in the first request of every Worker.
+  // default router would try it in the first request of every Worker.
   const app = new Hono<ApiEnv>({ router: new TrieRouter() });
 
   app.use(identify(deps.randomId), traced(), logRequests({ ...services, now: services.clock }));
@@ -177,7 +180,7 @@ export function prepareApp(deps: AppDeps) {
       let text = registry.toText();
       if (client !== undefined) {
         c.set("client", client);
-        // A key is a tenant: it does not learn what others use.
+        // A key is a tenant, which must not see the use of others.
         text = withoutOtherKeys(text, client.tenant);
       }
       return c.text(text, 200, { "content-type": "text/plain; version=0.0.4" });
@@ -270,7 +273,7 @@ function createServices(deps: AppDeps, registry: Registry): Services {
   };
 }
 
-/** What the replies of a key may hold, in bodies of the largest size. */
+/** Maximum size of the replies of a key, in bodies of the largest size. */
 const REPLY_BODIES = 4;
 
 function errorTypeOf(error: unknown): string {
@@ -281,7 +284,7 @@ function monotonicMs(): number {
   return Math.floor(performance.now());
 }
 
-/** Only the operator can reach the gateway: it listens on loopback, without keys, and no setting speaks of a proxy. */
+/** Whether only the operator can reach the gateway: it listens on loopback, without keys, and no setting refers to a proxy. */
 function isPrivate({ settings: { keys, open, allowedHosts, publicUrl }, host }: AppDeps): boolean {
   const isProxied = allowedHosts.length > 0 || publicUrl !== undefined;
   return host !== undefined && isLoopback(host) && keys.length === 0 && !open && !isProxied;
@@ -292,8 +295,8 @@ function toHealthOptions({ monitored = false, now, store }: AppDeps, { closing }
 }
 
 /**
- * Whether the client has disconnected: the signal is aborted, whatever an engine throws then, or Node reports a closed
- * connection while the body was still arriving. Not an error, and no response is needed.
+ * Whether the client has disconnected: the signal is aborted, with any error of the engine, or Node reports a closed connection
+ * while the body was still arriving. This is not an error, and no response is needed.
  */
 function hasDisconnected(error: Error, signal: AbortSignal): boolean {
   if (signal.aborted) return true;

@@ -1,6 +1,6 @@
 /**
- * The gateway inside another program: settings in, a `fetch` handler out. Also the assembly that the Worker and the Node
- * server share: models by the settings, and the application over them.
+ * The gateway inside another program: settings in, a `fetch` handler out. Also the assembly shared by the Worker and the Node
+ * server: models from the settings, and the application with them.
  */
 import type { Hono } from "hono";
 import { RequestError } from "./api/errors.ts";
@@ -33,47 +33,47 @@ import { reportStatus } from "./telemetry/report-status.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import { createCacheSalts } from "./turn/prompt/cache-salt.ts";
 
-/** Every setting under its own name, and what only a program can give. */
+/** Every setting under its own name, and options that only a program can pass. */
 export interface GatewayOptions extends Omit<
   SettingOptions,
   "engine" | "store" | "log" | "host" | "port"
 > {
-  /** A kind of inference server, or an engine of your own. Default: found at `url`; without it, the built-in demo. */
+  /** A kind of inference server, or a custom engine. Default: detected at `url`; without it, the built-in demo. */
   readonly engine?: ConfiguredKind | Engine;
-  /** Default: in memory. */
+  /** State kept between requests. Default: in memory. */
   readonly store?: Store;
   /** Tools that the gateway runs for the model. Default: none. */
   readonly tools?: Toolbox;
   /** The least severe level, written to the console as JSON lines, or a function for each entry. Default: `warn`. */
   readonly log?: Settings["log"] | ((entry: LogEntry) => void);
-  /** Where your server mounts the gateway, if it leaves the path in the request's URL: `/api/llm`. */
+  /** Path at which your server mounts the gateway, if it leaves the path in the request's URL: `/api/llm`. */
   readonly basePath?: string;
   /** Serve the pages `/` and `/api` too. Default: false. */
   readonly pages?: boolean;
-  /** For requests to the inference server. Default: the runtime's own. */
+  /** The `fetch` for requests to the inference server. Default: the runtime's own. */
   readonly fetch?: typeof fetch;
 }
 
-/** The part of a Worker's execution context that is used. */
+/** The members of a Worker's execution context that are used. */
 export interface ExecutionContext {
   waitUntil(promise: Promise<unknown>): void;
 }
 
 export interface EmbeddedGateway {
-  /** Answers a request. Bound: it can be handed on alone. Runtimes may pass more arguments, as Workers do. */
+  /** Answers a request. The function is bound, and can be passed on alone. Runtimes may pass more arguments, as Workers do. */
   readonly fetch: (request: Request, env?: unknown, context?: unknown) => Promise<Response>;
-  /** Probes each model's engine. Optional: the first request does it as well. */
+  /** Probes each model's engine. Optional: the first request does so as well. */
   readonly ready: (signal?: AbortSignal) => Promise<readonly ModelStatus[]>;
   /** Refuses new requests, waits for answers for at most `shutdownGraceMs`, then stops the rest. */
   readonly close: () => Promise<void>;
-  /** Those that are served now. Where the options name none, the first request, or `ready`, queries the servers. */
+  /** The served models. If the options name none, the first request, or `ready`, queries the servers. */
   readonly models: Models;
 }
 
 /**
- * Sends nothing before the first request.
+ * Creates the gateway without a request to a server.
  *
- * @throws SettingsError whose sentences name each option that is wrong
+ * @throws SettingsError whose sentences name each invalid option
  *
  * @example
  * ```ts
@@ -141,11 +141,11 @@ export function createGateway(options: GatewayOptions = {}): EmbeddedGateway {
 
 const CLOSE_POLL_MS = 20;
 
-/** A server that hangs delays a request by this long, and not again for a while. */
+/** Maximum delay of a request by an unresponsive server, and the time before the next query. */
 const FIND_TIMEOUT_MS = 2_000;
 const FIND_AGAIN_MS = 5_000;
 
-/** The assembly for settings that may name no model: it is replaced when servers have said what they offer. */
+/** The assembly for settings that may name no model: it is replaced when servers have listed their models. */
 class FoundGateway {
   readonly #settings: Settings;
   readonly #finder: ModelFinder | undefined;
@@ -155,10 +155,10 @@ class FoundGateway {
   #isComplete: boolean;
   #finding: Promise<void> | undefined;
   #nextAt = -Infinity;
-  /** What was found last. */
+  /** The backends that were found last, as JSON. */
   #backends = "";
 
-  /** @param finder undefined: the models are given. */
+  /** @param finder undefined: the caller passes the models. */
   constructor(settings: Settings, finder: ModelFinder | undefined, deps: AssemblyDeps) {
     this.#settings = settings;
     this.#finder = finder;
@@ -183,9 +183,9 @@ class FoundGateway {
   }
 
   /**
-   * Asks servers for their models, where settings name none. Callers that come together share one search. Never rejects.
+   * Queries servers for their models, if settings name none. Concurrent callers share one search. Never rejects.
    *
-   * @param isWanted even if servers have only just been asked.
+   * @param isWanted whether to query servers again shortly after the last query.
    */
   find(isWanted = false): Promise<void> | undefined {
     const isTooEarly = !isWanted && performance.now() < this.#nextAt;
@@ -221,13 +221,13 @@ export interface AssemblyDeps
     Omit<BackendDeps, "settings"> {
   /** Replaces the configured engines. */
   readonly models?: readonly ModelOptions[] | undefined;
-  /** Wraps the models, to watch their turns. */
+  /** Wraps the models, to observe their turns. */
   readonly watchModels?: (models: Models) => Models;
   readonly inspector?: (models: Models) => Hono<ApiEnv> | undefined;
   readonly randomId?: () => string;
 }
 
-/** The models that the settings describe, and the application over them. */
+/** The models of the settings, and the application with them. */
 export function assemble(settings: Settings, deps: AssemblyDeps) {
   const { pause = createPause(), shutdown = createShutdown(), randomId = newRandomId } = deps;
   const { watchModels = (inner) => inner } = deps;
@@ -255,7 +255,7 @@ export function assemble(settings: Settings, deps: AssemblyDeps) {
     app: prepared.app,
     models,
     shutdown,
-    /** To be called when requests come here: until then the settings of another assembly are in force. */
+    /** Applies the settings of this assembly, once it receives the requests. */
     enforce(): void {
       for (const { engine } of options) if ("enforce" in engine) engine.enforce();
       prepared.enforce();
@@ -263,7 +263,7 @@ export function assemble(settings: Settings, deps: AssemblyDeps) {
   };
 }
 
-/** Options that are no settings, and those that may hold more than a setting. */
+/** Options that are not settings, or accept more values than a setting. */
 const OWN_OPTIONS = ["engine", "store", "tools", "log", "basePath", "pages", "fetch"];
 function toInputs(options: GatewayOptions): SettingInput[] {
   const { engine, log = "warn" } = options;
@@ -278,7 +278,7 @@ function toInputs(options: GatewayOptions): SettingInput[] {
   });
 }
 
-/** The model of a program's own engine. */
+/** The model of a program's custom engine. */
 export function toModel(
   engine: Engine,
   { model, servedName, aliases, layout }: Settings,
@@ -291,7 +291,7 @@ function openLog(level: Settings["log"], log: GatewayOptions["log"]): Log {
   return createLog({ level, now: Date.now, write: (line) => console.log(line) });
 }
 
-/** Without a slash at its end. */
+/** The path without a slash at its end. */
 function toPrefix(basePath: string): string {
   if (basePath === "") return "";
   if (basePath.startsWith("/")) return basePath.replace(/\/+$/, "");
@@ -308,7 +308,7 @@ function withoutPrefix(request: Request, prefix: string): Request {
   return new Request(url, request);
 }
 
-/** A request whose body something has read before: the API answers that in its own envelope, once it reads the body. */
+/** A request whose body was already read: the API answers with its own error envelope, once it reads the body. */
 function withReadError({ url, method, headers }: Request): Request {
   const body = new ReadableStream({
     pull(controller) {
@@ -317,7 +317,7 @@ function withReadError({ url, method, headers }: Request): Request {
       controller.error(new RequestError(message));
     },
   });
-  // Node demands `duplex`, which the types of `fetch` do not have.
+  // Node requires `duplex`, which the types of `fetch` lack.
   const init = { method, headers, body, duplex: "half" as const };
   return new Request(url, init);
 }

@@ -19,7 +19,7 @@ export { type Settings, settingsSchema } from "./config/settings.ts";
 export { resolveSettings, SettingsError } from "./config/resolve.ts";
 export type { SettingInput } from "./config/setting-input.ts";
 
-// What the gateway's members and options name.
+// Types of the gateway's members and options.
 export type { Model, ModelOptions, Models } from "./models/models.ts";
 export type { Log } from "./telemetry/log.ts";
 

@@ -1,8 +1,8 @@
-/** JSON text from outside, looked through before it is parsed. */
+/** Checks on JSON text from outside, before it is parsed. */
 
-/** Most values of a request, and of any JSON in it. */
+/** Maximum values of a request, and of any JSON in it. */
 export const MAX_VALUES = 250_000;
-/** Deepest nesting of objects and arrays in a request. The body is level 1. */
+/** Maximum nesting of objects and arrays in a request. The body is level 1. */
 export const MAX_DEPTH = 64;
 
 const QUOTE = 0x22;
@@ -11,13 +11,13 @@ const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 
-/** Characters between two yields: a few milliseconds, but for a run of backslashes, which takes as long as in `JSON.parse`. */
+/** Characters between two yields: a few milliseconds, except for a run of backslashes, which takes as long as in `JSON.parse`. */
 const SLICE = 250_000;
 
 /**
- * Whether JSON text has so many more values than `most` that they must not be built: one takes up to 100 bytes. A comma or an open
- * bracket stands before each value, and another in each that is empty, so twice `most` of them are too many. Each value takes two
- * characters, so texts of up to four times `most` are not looked through. Members that repeat a name count, too.
+ * Whether JSON text has far more values than `most`, too many to build: one takes up to 100 bytes. A comma or an open bracket
+ * precedes each value, and an empty list or object has one of its own, so more than twice `most` of them are too many. Each value
+ * takes two characters, so texts of up to four times `most` are not scanned. Members that repeat a name count, too.
  */
 export function* hasMoreValues(text: string, most: number): Generator<void, boolean> {
   if (text.length <= 4 * most) return false;
@@ -52,14 +52,14 @@ export function endOfString(text: string, start: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** Of a character within a string. */
+/** Whether a character within a string is escaped. */
 function isEscaped(text: string, at: number): boolean {
   let before = at;
   while (text.charCodeAt(before - 1) === BACKSLASH) before--;
   return (at - before) % 2 === 1;
 }
 
-/** JSON text as a value: a large list of such takes less memory than its objects, and is written without another look. */
+/** JSON text as a value: a large list of such values takes less memory than its objects, and is written without a scan. */
 export class JsonText {
   readonly text: string;
 
@@ -67,23 +67,23 @@ export class JsonText {
     this.text = text;
   }
 
-  /** For `JSON.stringify`. */
+  /** The value for `JSON.stringify`. */
   toJSON(): unknown {
     return JSON.parse(this.text);
   }
 }
 
-/** Characters of a piece, at least, but for the last one. A string of a value is cut at as many. */
+/** Minimum characters of a piece, except the last one. Also the size at which a string is cut. */
 export const PIECE = 65_536;
 
-/** What `JSON.stringify` returns for a plain value, without reading the text of a {@link JsonText}. */
+/** Like `JSON.stringify` for a plain value, without parsing the text of a {@link JsonText}. */
 export function toJson(value: unknown): string {
   let json = "";
   for (const token of jsonTokens(value)) json += token;
   return json;
 }
 
-/** What `JSON.stringify` returns for a plain value, in pieces that take a millisecond each. */
+/** Like `JSON.stringify` for a plain value, in pieces that take a millisecond each. */
 export function* jsonPieces(value: unknown): Generator<string, void> {
   let piece = "";
   for (const token of jsonTokens(value)) {
@@ -127,7 +127,7 @@ function* stringTokens(value: string): Generator<string, void> {
   yield '"';
 }
 
-/** No pair of surrogates is cut: each half would be escaped, or lost. */
+/** Cuts a text. Surrogate pairs stay together: each half would be escaped, or lost. */
 function cut(text: string): Iterable<string> {
   return text.length <= PIECE ? [text] : cutLong(text);
 }

@@ -1,17 +1,17 @@
-/** Values that are created with their first use: at all, for a key, or in a process. */
+/** Values that are created on first use: once, by key, or by process. */
 
 /**
  * Computes a value on first use and caches it.
  *
- * Used mostly for parts of schemas: building all of them took half of a Worker's start-up, and one request needs only a
- * few. Whole schemas use `z.lazy`, which callers parse with as with any other schema.
+ * Used mostly for parts of schemas: building all of them took half of a Worker's start-up, and one request needs only a few.
+ * Whole schemas use `z.lazy`, whose parse methods callers use as with any other schema.
  */
 export function lazy<T>(create: () => T): () => T {
   let cached: { readonly value: T } | undefined;
   return () => (cached ??= { value: create() }).value;
 }
 
-/** The value of a key, which is created with its first use. */
+/** The value of a key, created on first use. */
 export function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
   const existing = map.get(key);
   if (existing !== undefined) return existing;
@@ -21,15 +21,15 @@ export function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
 }
 
 /**
- * What a process knows beyond one request: random keys, slots and limits in use, background work, counters. It belongs to the process
- * and outlives the settings, which a reload replaces. Each module has its own part of it; see {@link partOf}.
+ * State of a process beyond one request: random keys, slots and limits in use, background work, counters. It belongs to the
+ * process and outlives the settings, which a reload replaces. Each module has a separate part; see {@link partOf}.
  */
 export class ProcessState {
-  /** For the compiler, to which any object would be one otherwise. */
+  /** A mark for the compiler, which would accept any object otherwise. */
   readonly type = "process";
 }
 
-/** A module's part of the state of a process: the same one for all generations of settings. Of no process: a new one. */
+/** A module's part of the state of a process: one for all generations of settings. Without a process: a new one. */
 export function partOf<T>(create: () => T): (state: ProcessState | undefined) => T {
   const parts = new WeakMap<ProcessState, { readonly part: T }>();
   return (state) => {

@@ -9,8 +9,8 @@ if (major < 22 || (major === 22 && minor < 19)) {
   console.error(`harmony-gateway needs Node 22.19 or newer; this is ${process.versions.node}.`);
   process.exitCode = 1;
 } else {
-  // What V8 has compiled is kept in the package's own folder, if that may be written: what others could change there, they
-  // could change in the code as well. Sources are left to `npm start`.
+  // V8's compile cache is in the package's own folder, if that is writable: others who could change the cache could change the
+  // code as well. `npm start` on sources has no cache.
   const isNode = !("bun" in process.versions || "deno" in process.versions);
   if (isNode && import.meta.url.endsWith(".js")) {
     const { fileURLToPath } = process.getBuiltinModule("node:url");

@@ -38,7 +38,7 @@ export default {
   },
 };
 
-/** Invalid settings do not become valid by a retry: every request is answered with an error. */
+/** Creates the handler. A retry does not make invalid settings valid: every request is answered with an error. */
 function createHandler(env: WorkerEnv): Handler {
   try {
     return createGatewayHandler(env);
@@ -82,7 +82,7 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     toolbox: openToolbox(settings),
     requestPage: requestByFetch,
     webSockets: { upgrade: upgradeWebSocket },
-    // A project of its own may have none: its `/` is a page of links.
+    // A custom project may have no files: its `/` is a page of links.
     assets: isAssetFetcher(env["ASSETS"]) ? createStaticAssets(env["ASSETS"]) : undefined,
     log,
   });
@@ -97,7 +97,10 @@ function createGatewayHandler(env: WorkerEnv): Handler {
   };
 }
 
-/** Pages are fetched by the platform, whose network holds nothing of the operator's. Python runs elsewhere or not at all. */
+/**
+ * The trained tools. The platform fetches pages, from a network without access to the operator's. Python runs elsewhere or not at
+ * all.
+ */
 function openToolbox(settings: Settings): TrainedToolbox {
   const { builtinTools, pythonRuntime, pythonUrl: url, pythonKey: key } = settings;
   const hasSandbox = builtinTools.includes("python") && pythonRuntime === "http";
