@@ -15,6 +15,7 @@ import { toMcpDeclarations } from "./server-tools.ts";
 import type { AutoCompaction, CompactionPlan } from "../reply/auto-compaction.ts";
 import { isAnswerEmpty } from "../reply/empty-answer.ts";
 import { holding } from "../reply/held-reply.ts";
+import { asSummary } from "../reply/summary-text.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
 import { presetMaxTokens, presetSampling } from "../request/apply-preset.ts";
 import type { Client } from "../request/client.ts";
@@ -37,6 +38,7 @@ import { type AppliedEdits, refuseUnknownEdits, toEditedTurn } from "./context-m
 import { toMessagesErrorReply } from "./errors.ts";
 import { type FindModel, unknownModel } from "./models.ts";
 import type { HistoryEntry } from "./history-entry.ts";
+import type { ReplyEvent } from "./content-writer.ts";
 import { toHistory } from "./history.ts";
 import { withMediaTexts } from "./media.ts";
 import type { ReplyOptions } from "./reply.ts";
@@ -47,7 +49,7 @@ import {
   messagesRequest,
 } from "./request.ts";
 import { restoreThinking } from "./restore-thinking.ts";
-import { collectSummary, toSummaryEntries, toSummaryFrames, toSummaryRequest } from "./summary.ts";
+import { toSummaryEntries, toSummaryRequest } from "./summary.ts";
 import { requestedReasoning, toShownThinking } from "./thinking.ts";
 import { errorFrame, PING, toFrames } from "./to-events.ts";
 import { collectMessage } from "./to-message.ts";
@@ -77,8 +79,6 @@ interface CountableTurn extends PreparedTurn {
 
 interface PreparedMessage extends CountableTurn {
   readonly request: AnyRequest;
-  /** The turn writes a summary of the conversation. */
-  readonly isSummary: boolean;
   /** Undefined: the conversation is not compacted. */
   readonly compaction: AutoCompaction | undefined;
   readonly client: Client;
@@ -112,12 +112,9 @@ export function messagesCodec(shared: Services, findModel: FindModel): MessagesC
     prepare: (read, signal) => prepareMessage(read, services, signal),
     headers: ({ headers }) => headers,
     async collect(prepared, held, { signal }) {
-      const { isSummary, options } = prepared;
-      const collect = isSummary ? collectSummary : collectMessage;
-      const { end, toJson } = await collect(
-        holding(run(prepared, services, signal), held),
-        options,
-      );
+      const { options } = prepared;
+      const events = toReply(holding(run(prepared, services, signal), held), options);
+      const { end, toJson } = await collectMessage(events, options);
       if (end.failure) {
         const { body } = toMessagesErrorReply(describeTurnFailure(end.failure), options.requestId);
         return { failure: body };
@@ -126,18 +123,23 @@ export function messagesCodec(shared: Services, findModel: FindModel): MessagesC
       return { body: toJson(), isEmpty: isAnswerEmpty(end) };
     },
     async open(prepared, opening) {
-      const { isSummary, options } = prepared;
+      const { options } = prepared;
       const begun = await untilBegun(run(prepared, services, opening.signal), opening);
-      const frames = isSummary
-        ? toSummaryFrames(begun, options, opening)
-        : toFrames(begun, options, opening);
-      return { frames, keepAlive: PING };
+      return { frames: toFrames(toReply(begun, options), options, opening), keepAlive: PING };
     },
     toFailure: (error, { requestId }) => errorFrame(error, { requestId }),
     keepAlive: PING,
     count,
     prepareCount: (read, signal) => prepareTurn(read, services, signal),
   };
+}
+
+/** The events of a reply: those of its turn, or the summary that the turn writes. */
+function toReply(
+  events: AsyncIterable<TurnEvent>,
+  { isSummary }: ReplyOptions,
+): AsyncIterable<ReplyEvent> {
+  return isSummary ? asSummary(events, (text) => ({ type: "summary", text }) as const) : events;
 }
 
 interface MessagesServices extends Services {
@@ -204,9 +206,9 @@ async function prepareMessage(
     ...prepared,
     compaction,
     request: sent,
-    isSummary,
     client,
     options: {
+      isSummary,
       id: `msg_${randomId()}`,
       model: requested.name,
       requestId,

@@ -13,6 +13,9 @@ import {
 } from "./server-tool-blocks.ts";
 import { ToolInput } from "./tool-input.ts";
 
+/** An event of a turn, or the summary that stands for the parts of its turn. */
+export type ReplyEvent = TurnEvent | { readonly type: "summary"; readonly text: string };
+
 type Delta = Extract<TurnEvent, { type: "part-delta" }>;
 
 export class ContentWriter {
@@ -40,12 +43,14 @@ export class ContentWriter {
   }
 
   /** The frames of an event: often one, sometimes none. */
-  push(event: TurnEvent): string {
+  push(event: ReplyEvent): string {
     switch (event.type) {
       case "start":
         return this.#compaction();
       case "prefill":
         return "";
+      case "summary":
+        return this.#blocks.compaction(event.text);
       case "part-start":
         this.#open = event.part;
         return this.#startPart(event.part);

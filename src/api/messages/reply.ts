@@ -21,6 +21,8 @@ export interface ReplyOptions {
   readonly containerExpiresAt: string;
   /** Edits of the prompt. Undefined: the request has no `context_management`. */
   readonly contextManagement?: AppliedEdits | undefined;
+  /** The reply is a summary of the conversation. */
+  readonly isSummary?: boolean;
   /** The compaction at the beginning of the reply. Undefined: the conversation is not compacted. */
   readonly compaction?: Pick<AutoCompaction, "made" | "hasPaused"> | undefined;
   /** The name of the tool search in the request. Absent: the request has none. */
@@ -36,7 +38,7 @@ export type StopReason = "end_turn" | "max_tokens" | "stop_sequence" | "tool_use
 /** Maps the end of a turn that has not failed. */
 export function toStop(
   { finish, stopSequence }: TurnEnd,
-  { compaction }: Pick<ReplyOptions, "compaction">,
+  { isSummary, compaction }: Pick<ReplyOptions, "isSummary" | "compaction">,
 ): {
   readonly stop_reason: StopReason;
   readonly stop_sequence: string | null;
@@ -44,7 +46,7 @@ export function toStop(
   readonly stop_details: null;
 } {
   const none = { stop_sequence: null, stop_details: null };
-  if (compaction?.hasPaused) return { stop_reason: "compaction", ...none };
+  if (isSummary || compaction?.hasPaused) return { stop_reason: "compaction", ...none };
   if (finish === "tool-calls") return { stop_reason: "tool_use", ...none };
   if (finish === "length") return { stop_reason: "max_tokens", ...none };
   if (stopSequence === undefined) return { stop_reason: "end_turn", ...none };

@@ -5,14 +5,14 @@
  * last in its block (it is assigned, not appended), and a tool's partial input is always a prefix of JSON.
  */
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
-import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";
+import type { TurnEnd } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { EMPTY_ANSWER_COMMENT, isAnswerEmpty } from "../reply/empty-answer.ts";
 import { sseFrame } from "../reply/event-stream.ts";
 import { progressMember } from "../reply/prefill-note.ts";
 import type { Opening } from "../reply/stream-reply.ts";
 import { BlockFrames, frame } from "./content-blocks.ts";
-import { ContentWriter } from "./content-writer.ts";
+import { ContentWriter, type ReplyEvent } from "./content-writer.ts";
 import { toMessagesError } from "./errors.ts";
 import {
   type ReplyOptions,
@@ -36,7 +36,7 @@ export function errorFrame(
 export const PING = sseFrame('{"type": "ping"}', "ping");
 
 /** The first frame of every stream. */
-export function messageStart(options: ReplyOptions, inputTokens: number): string {
+function messageStart(options: ReplyOptions, inputTokens: number): string {
   const { id, model } = options;
   const message = {
     id,
@@ -56,7 +56,7 @@ export function messageStart(options: ReplyOptions, inputTokens: number): string
 
 /** Never fails: a failure is the last frame. */
 export function toFrames(
-  events: AsyncIterable<TurnEvent>,
+  events: AsyncIterable<ReplyEvent>,
   options: ReplyOptions,
   { hints, fail }: Pick<Opening, "hints" | "fail">,
 ): PushStream<string> {
@@ -84,7 +84,7 @@ class EventWriter {
   }
 
   /** The frames of an event: often one, sometimes none. */
-  push(event: TurnEvent): string {
+  push(event: ReplyEvent): string {
     switch (event.type) {
       case "start":
         return messageStart(this.#options, event.promptTokens) + this.#content.push(event);

@@ -1,18 +1,18 @@
 /** Collects a turn to a message, as JSON text. */
 import { consume } from "../../streams/push-stream.ts";
-import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";
+import type { TurnEnd } from "../../turn/turn.ts";
 import { WholeBlocks } from "./content-blocks.ts";
-import { ContentWriter } from "./content-writer.ts";
+import { ContentWriter, type ReplyEvent } from "./content-writer.ts";
 import { type ReplyOptions, toDiagnostics, toIterations, toMessageUsage, toStop } from "./reply.ts";
 
-export interface CollectedMessage {
+interface CollectedMessage {
   readonly end: TurnEnd;
   /** The message as JSON text, if the turn has not failed. */
   readonly toJson: () => string;
 }
 
 export async function collectMessage(
-  events: AsyncIterable<TurnEvent>,
+  events: AsyncIterable<ReplyEvent>,
   options: ReplyOptions,
 ): Promise<CollectedMessage> {
   const blocks = new WholeBlocks();

@@ -1,6 +1,8 @@
 /** Summaries of conversations, equal on every API. */
 import type { Message } from "../../harmony/conversation.ts";
-import type { FinishedTurn } from "../../turn/collect.ts";
+import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import { collectTurn, type FinishedTurn } from "../../turn/collect.ts";
+import type { TurnEvent } from "../../turn/turn.ts";
 
 /** Requests a summary from the model. */
 export const SUMMARY_INSTRUCTIONS =
@@ -32,3 +34,24 @@ export const UNFINISHED_SUMMARY = {
   kind: "invalid_answer",
   message: "The model did not finish a summary of the conversation.",
 } as const;
+
+/** The events of a turn that writes a summary, with one event in place of the turn's parts. */
+export function asSummary<Summary>(
+  events: AsyncIterable<TurnEvent>,
+  toEvent: (summary: string) => Summary | Promise<Summary>,
+): PushStream<TurnEvent | Summary> {
+  return createPushStream(async (consumer) => {
+    const finished = await collectTurn(
+      events,
+      (event) => event.type !== "start" || consumer(event),
+    );
+    const { end } = finished;
+    const summary = finishedSummary(finished);
+    if (summary === undefined) {
+      await consumer({ ...end, finish: "error", failure: end.failure ?? UNFINISHED_SUMMARY });
+      return;
+    }
+    await consumer(await toEvent(summary));
+    await consumer(end);
+  });
+}

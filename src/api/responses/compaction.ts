@@ -5,17 +5,11 @@
 import * as z from "zod";
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
-import { collectTurn } from "../../turn/collect.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import { refusal } from "../errors.ts";
 import type { AutoCompaction } from "../reply/auto-compaction.ts";
 import { sinceSummary } from "../reply/shorten-history.ts";
-import {
-  finishedSummary,
-  SUMMARY_INSTRUCTIONS,
-  summaryText,
-  UNFINISHED_SUMMARY,
-} from "../reply/summary-text.ts";
+import { asSummary, SUMMARY_INSTRUCTIONS, summaryText } from "../reply/summary-text.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
 import { readStored } from "../../store/entries.ts";
@@ -83,17 +77,9 @@ export function runCompaction(
   tenant: string,
   cipher: ReasoningCipher,
 ): PushStream<TurnEvent | CompactionEvent> {
-  return createPushStream(async (consumer) => {
-    const finished = await collectTurn(turn, (event) => event.type !== "start" || consumer(event));
-    const { end } = finished;
-    const summary = finishedSummary(finished);
-    if (summary === undefined) {
-      await consumer({ ...end, finish: "error", failure: UNFINISHED_SUMMARY });
-      return;
-    }
+  return asSummary(turn, async (summary): Promise<CompactionEvent> => {
     const sealed = await sealSummary(summary, tenant, cipher);
-    await consumer({ type: "compaction", sealed, isAutomatic: false });
-    await consumer(end);
+    return { type: "compaction", sealed, isAutomatic: false };
   });
 }
 
