@@ -6,13 +6,14 @@ import { developerMessage, systemMessage, userMessage } from "../../src/harmony/
 import type { TokenLogprob } from "../../src/engines/engine.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
 import { createModels } from "../../src/models/models.ts";
-import type { FinishedPart, FinishedTurn } from "../../src/turn/collect.ts";
+import type { Citation } from "../../src/turn/output/citations.ts";
 import type { OnFact } from "../../src/turn/facts.ts";
 import { TurnPrompt } from "../../src/turn/prompt/prompt.ts";
 import type { Pause } from "../../src/streams/slices.ts";
 import type { Steering } from "../../src/turn/steering/settings.ts";
 import type {
   AnswerFormat,
+  GatewayCallResult,
   OfferedTool,
   Part,
   Turn,
@@ -109,6 +110,18 @@ export function finishTurn(
   options: RunOptions = {},
 ): Promise<FinishedTurn> {
   return collect(startTurn(engine, turn, options));
+}
+
+export type FinishedPart = Part & {
+  readonly text: string;
+  readonly citations?: readonly Citation[];
+  /** Of a call that the gateway has run. */
+  readonly result?: GatewayCallResult;
+};
+
+export interface FinishedTurn {
+  readonly parts: readonly FinishedPart[];
+  readonly end: TurnEnd;
 }
 
 /** Its parts, each with its whole text, and its end. */

@@ -21,8 +21,7 @@ import { createPause } from "../../src/streams/slices.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { fakeTool, turnWithTools } from "../helpers/fake-tool.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { finishTurn, offeredTool } from "../helpers/turns.ts";
-import type { FinishedPart, FinishedTurn } from "../../src/turn/collect.ts";
+import { type FinishedPart, type FinishedTurn, finishTurn, offeredTool } from "../helpers/turns.ts";
 
 const toolCase = z.object({
   id: z.string(),

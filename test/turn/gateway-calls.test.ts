@@ -1,9 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { scriptedEngine, type ScriptedEngine } from "../helpers/scripted-engine.ts";
 import { fakeBrowser, fakeTool, turnWithTools } from "../helpers/fake-tool.ts";
-import { finishTurn, formedAnswer, offeredTool, startTurn } from "../helpers/turns.ts";
+import {
+  type FinishedTurn,
+  finishTurn,
+  formedAnswer,
+  offeredTool,
+  startTurn,
+} from "../helpers/turns.ts";
 import { parseJson } from "../../src/harmony/index.ts";
-import type { FinishedTurn } from "../../src/turn/collect.ts";
 import type { TurnEvent } from "../../src/turn/turn.ts";
 
 const ANALYSIS = "<|channel|>analysis<|message|>Let me compute.<|end|><|start|>assistant";

@@ -235,21 +235,3 @@ test("a stop string across preamble and answer is not emitted", async () => {
     "One moment.",
   ]);
 });
-
-test("the usage of several engine calls is the first prompt and all sampled tokens", async () => {
-  const before = engine.requests.length;
-  scripts = ["Hm.<|end|>", '{"a":1}<|call|>'];
-  const completion = await client.chat.completions.create({
-    model,
-    messages,
-    tools: [{ type: "function", function: { name: "f", parameters: { type: "object" } } }],
-    tool_choice: "required",
-  });
-  const [first, second] = engine.requests.slice(before);
-  expect(completion.usage).toMatchObject({
-    prompt_tokens: first?.prompt.ids.length,
-    completion_tokens: 3 + 6,
-    completion_tokens_details: { reasoning_tokens: 2 },
-  });
-  expect(second?.prompt.ids.length).toBeGreaterThan(first?.prompt.ids.length ?? 0);
-});

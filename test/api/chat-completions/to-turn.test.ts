@@ -130,7 +130,6 @@ describe("an invalid request is refused with the field's name", () => {
       "tools[0].function.name",
     ],
     ["two tools of one name", { messages: [user], tools: [tool("f"), tool("f")] }, "tools"],
-    ["required without tools", { messages: [user], tool_choice: "required" }, "tool_choice"],
     [
       "a choice of a tool that is not offered",
       {

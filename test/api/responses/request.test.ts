@@ -61,7 +61,6 @@ describe("an invalid request is refused with the field's name", () => {
     ["a tool name with a dot", { tools: [{ ...TOOL, name: "a.b" }] }, "tools[0].name"],
     ["a tool without type", { tools: [{ name: "f" }] }, "tools[0].type"],
     ["two tools of one name", { tools: [TOOL, TOOL] }, "tools"],
-    ["required without tools", { tool_choice: "required" }, "tool_choice"],
     [
       "required with tools that are all left out",
       { tools: [{ type: "web_search" }], tool_choice: "required" },

@@ -44,36 +44,6 @@ describe("the same answer, plain and streamed", () => {
   });
 });
 
-describe("a required call without reasoning", () => {
-  const TOOLS = ["f", "g"].map((name) => ({
-    type: "function",
-    name,
-    parameters: { type: "object" },
-    strict: false,
-  }));
-
-  test.each([
-    ["of one function", TOOLS.slice(0, 1), ["{}<|call|>"]],
-    ["of one of several", TOOLS, [".g", "{}<|call|>"]],
-  ])("%s begins with `response.created`", async (_, tools, scripts) => {
-    const app = responsesApp({ engine: scriptedEngine(scripts) });
-    const response = await app.send("POST", "/v1/responses", {
-      ...REQUEST,
-      stream: true,
-      tools,
-      tool_choice: "required",
-      reasoning: { effort: "none" },
-    });
-    const types = (await readEvents(response)).map(({ type }) => type);
-    expect(types.slice(0, 3)).toEqual([
-      "response.created",
-      "response.in_progress",
-      "response.output_item.added",
-    ]);
-    expect(types.at(-1)).toBe("response.completed");
-  });
-});
-
 describe("an engine that fails before it begins is an HTTP status", () => {
   test.each<[EngineErrorKind, number, string, string | null]>([
     ["unreachable", 502, "server_error", "server_error"],

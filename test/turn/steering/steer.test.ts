@@ -5,14 +5,7 @@ import type { Turn } from "../../../src/turn/turn.ts";
 import type { ScriptedEngine, ScriptedOptions } from "../../helpers/scripted-engine.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { spelledIds } from "../../helpers/spelled.ts";
-import {
-  finishTurn,
-  formedAnswer,
-  offeredTool,
-  partsOf,
-  startTurn,
-  turnWith,
-} from "../../helpers/turns.ts";
+import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../../helpers/turns.ts";
 
 const ANALYSIS = "<|channel|>analysis<|message|>Let me think.<|end|>";
 const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
@@ -42,68 +35,6 @@ describe("a required call", () => {
   const required = turnWith({
     tools: [WEATHER],
     toolChoice: { type: "required", names: ["get_weather"] },
-  });
-
-  test("of one function: reasoning is unconstrained, then the call's header is forced", async () => {
-    const engine = scriptedEngine(["Paris then.<|end|>", '{"city":"Paris"}<|call|>'], CONSTRAINS);
-    const turn = await finishTurn(engine, required);
-    expect(partsOf(turn)).toEqual([
-      ["reasoning", "Paris then."],
-      ["tool-call", '{"city":"Paris"}', "get_weather"],
-    ]);
-    expect(turn.end).toMatchObject({ finish: "tool-calls", usage: { engineCalls: 2 } });
-    expect(addedTo(engine, 1)).toBe(
-      "Paris then.<|end|><|start|>assistant to=functions.get_weather<|channel|>commentary <|constrain|>json<|message|>",
-    );
-    expect(engine.requests[1]?.constraint).toEqual({ type: "json-schema", schema: CITY });
-    expectGrowingPrompts(engine);
-  });
-
-  test("of one of several: the model chooses it", async () => {
-    const engine = scriptedEngine(
-      ["Hm.<|end|>", ".get_time<|channel|>commentary", "{}<|call|>"],
-      CONSTRAINS,
-    );
-    const turn = await finishTurn(
-      engine,
-      turnWith({
-        tools: [WEATHER, TIME],
-        toolChoice: { type: "required", names: ["get_weather", "get_time"] },
-      }),
-    );
-    expect(partsOf(turn).at(-1)).toEqual(["tool-call", "{}", "get_time"]);
-    expect(engine.requests[1]?.constraint).toEqual({
-      type: "choice",
-      options: [".get_weather", ".get_time"],
-    });
-    expect(engine.prompts[1]).toMatch(/<\|start\|>assistant to=functions$/);
-    expectGrowingPrompts(engine);
-  });
-
-  test("without reasoning there is no analysis before it", async () => {
-    const engine = scriptedEngine(['{"city":"Rome"}<|call|>'], CONSTRAINS);
-    const turn = await finishTurn(engine, { ...required, reasoning: { enabled: false } });
-    expect(partsOf(turn)).toEqual([["tool-call", '{"city":"Rome"}', "get_weather"]]);
-  });
-
-  test.each([
-    ["one function", ["get_weather"], ['{"city":"Rome"}<|call|>']],
-    ["one of several", ["get_weather", "get_time"], [".get_time", "{}<|call|>"]],
-  ])("without reasoning, of %s: the start comes before the call", async (_, names, scripts) => {
-    const turn = turnWith({
-      tools: [WEATHER, TIME],
-      toolChoice: { type: "required", names },
-      reasoning: { enabled: false },
-    });
-    const events = await Array.fromAsync(startTurn(scriptedEngine(scripts, CONSTRAINS), turn));
-    const types = events.map(({ type }) => type).filter((type) => type !== "part-delta");
-    expect(types).toEqual(["start", "part-start", "part-end", "end"]);
-  });
-
-  test("without reasoning, invalid arguments are never emitted either", async () => {
-    const engine = scriptedEngine(["nonsense<|call|>", '{"city":"Rome"}<|call|>']);
-    const turn = await finishTurn(engine, { ...required, reasoning: { enabled: false } });
-    expect(partsOf(turn)).toEqual([["tool-call", '{"city":"Rome"}', "get_weather"]]);
   });
 
   describe("within the limits", () => {
