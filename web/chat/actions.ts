@@ -1,4 +1,4 @@
-/** What the reader does with conversations and messages. */
+/** The reader's actions on conversations and messages. */
 import type { ApiName } from "../../src/snippets/composed.ts";
 import {
   type Answer,
@@ -30,10 +30,10 @@ import { store } from "./store-chat.ts";
 type Later = typeof import("./later.ts");
 type Work = (later: Later, signal: AbortSignal) => Promise<void>;
 
-/** A browser opens six connections to a gateway, and the page needs some for itself. */
+/** Maximum concurrent answers. A browser opens six connections to a gateway, and the page needs some for other requests. */
 const MAX_RUNS = 4;
 
-/** Begins work on the current chat, which goes on when the reader opens another one. */
+/** Begins work on the current chat, which continues when the reader opens another one. */
 function start(work: Work): void {
   const { id } = state.current;
   if (state.runs.size >= MAX_RUNS) {
@@ -70,7 +70,7 @@ export function send(): void {
   const edited = current.messages.find(({ id }) => id === editing);
   const parent = edited ? edited.parent : (toPath(current).at(-1)?.id ?? null);
   start(({ ask }, signal) => {
-    // Not before: without the gateway nothing is loaded, and the message stays where it was written.
+    // The field is cleared only now: without the gateway nothing is loaded, and the message must stay in it.
     update({ ...NOTHING_WRITTEN, ...state.earlier, notice: "" });
     return ask(current.id, { text, files, parent }, signal);
   });
@@ -94,7 +94,7 @@ export function editLast(): void {
   if (last !== undefined && !isRunning()) edit(last);
 }
 
-/** Beside the answer that is shown, by the same API or another. */
+/** Writes another answer beside the shown one, by any API. */
 export function regenerate(old: Answer, api: ApiName): void {
   const question = state.current.messages.find(({ id }) => id === old.parent);
   if (question === undefined || isRunning()) return;
@@ -111,7 +111,7 @@ export function step(message: Message, by: 1 | -1): void {
   void store();
 }
 
-/** Gives a call its result. With the last one the model continues. */
+/** Sets the result of a call. After the last one the model continues. */
 export function answerCall(from: Answer, id: string, result: string, isAlways: boolean): void {
   if (isRunning()) return;
   const call = from.parts.find((part) => part.type === "call" && part.id === id);
@@ -127,7 +127,7 @@ export function answerCall(from: Answer, id: string, result: string, isAlways: b
   if (canContinue(answered)) proceedWith(answered);
 }
 
-/** Sends the results of its calls, or lets the model go on with what it has written. */
+/** Sends the results of an answer's calls, or lets the model continue its text. */
 export function proceedWith(answer: Answer): void {
   const { id } = state.current;
   if (!isRunning()) start(({ proceed }, signal) => proceed(id, answer, signal));
@@ -139,18 +139,18 @@ export function forgetResult(name: string): void {
 }
 
 const MAX_TITLE = 200;
-/** The messages that the reader was writing, by the chats that were left. */
+/** Unsent messages, by the chats that were left. */
 const writings = new Map<string, Writing>();
 /** A chat that was left before its first message was sent. */
 let unsent: Conversation | undefined;
 
-/** The chat that is left goes on being written. */
+/** Keeps the state of the chat that is left. Its answer continues. */
 function leave(): void {
   // A setting was changed after the last message.
   if (!state.conversations.includes(state.current)) void store();
 }
 
-/** Opens a new chat: the one with a message that was not sent, if the reader has left it for another. */
+/** Opens a new chat, or an earlier one with a message that was not sent. */
 export function startNew(): void {
   leave();
   const { current } = state;
@@ -163,7 +163,7 @@ export function select(conversation: Conversation): void {
   leave();
   const { current, draft, files, conversations } = state;
   if (current.messages.length === 0 && (draft !== "" || files.length > 0)) unsent = current;
-  // Leaving it may have changed it.
+  // Leaving the current chat may have changed this one.
   show(conversations.find(({ id }) => id === conversation.id) ?? conversation);
 }
 
@@ -188,7 +188,7 @@ function withoutExchanges(id: string): State["exchanges"] {
   return new Map([...state.exchanges].filter(([each]) => each !== id));
 }
 
-/** Gives a chat another title. An empty one changes nothing. */
+/** Gives a chat another title. An empty one has no effect. */
 export function rename({ id }: Conversation, given: string): void {
   const title = given.trim().slice(0, MAX_TITLE);
   update({ renaming: undefined });
@@ -202,7 +202,7 @@ export function pin({ id, isPinned = false }: Conversation): void {
   void store(id);
 }
 
-/** Deletes a conversation, which can be brought back until something else is done. */
+/** Deletes a conversation, which can be restored until the next action. */
 export async function erase({ id }: Conversation): Promise<void> {
   const run = state.runs.get(id);
   run?.stop();
@@ -215,7 +215,7 @@ export async function erase({ id }: Conversation): Promise<void> {
   update({ erased });
 }
 
-/** Shows a conversation, and keeps it. */
+/** Shows a conversation, and stores it. */
 export async function restore(conversation: Conversation): Promise<void> {
   select(conversation);
   await store();

@@ -1,4 +1,4 @@
-/** The address of each chat, `/#chat=ID`, and its title in the tab. */
+/** The URL of each chat, `/#chat=ID`, and its title in the tab. */
 import { select, startNew } from "./actions.ts";
 import { later } from "./late-parts.ts";
 import { state, update } from "./state.ts";
@@ -6,10 +6,10 @@ import { state, update } from "./state.ts";
 const CHAT = "#chat=";
 const NAME = document.title;
 
-/** Until the chat of the address is open, the page does not change the address. */
+/** True until the chat in the URL is open. Until then the page does not change the URL. */
 let isOpening = true;
 
-/** Opens the chat in the address, or fills the page with a request in it. */
+/** Opens the chat in the URL, or fills the page with a request in it. */
 export async function openAddressed(): Promise<void> {
   isOpening = true;
   const { hash } = location;
@@ -27,7 +27,7 @@ export async function openAddressed(): Promise<void> {
   showAddress();
 }
 
-/** Each chat that is opened is a step of the browser's history. */
+/** Adds each opened chat to the browser's history. */
 export function showAddress(): void {
   const { id, title, messages } = state.current;
   document.title = messages.length === 0 ? NAME : `${title} · ${NAME}`;
@@ -36,7 +36,7 @@ export function showAddress(): void {
   if (location.hash !== hash) history.pushState(null, "", hash === "" ? location.pathname : hash);
 }
 
-/** Whether a reload would find it. */
+/** Whether the chat would be found after a reload. */
 function isStored(): boolean {
   return state.conversations.some(({ id }) => id === state.current.id);
 }

@@ -1,9 +1,9 @@
-/** The APIs that a conversation can be sent through. */
+/** The APIs for conversations. */
 import type { ApiName, Composed } from "../../src/snippets/composed.ts";
 
 interface PageApi {
   readonly label: string;
-  /** Options that this API does not have, and what becomes of them. */
+  /** Options that this API lacks, with the consequence of each. */
   readonly lacks: Readonly<Partial<Record<keyof Composed["options"], string>>>;
 }
 
@@ -27,7 +27,7 @@ export function isApiName(value: string): value is ApiName {
   return Object.hasOwn(APIS, value);
 }
 
-/** What the API does not say of this conversation, in sentences. */
+/** Sentences about parts of this conversation that the API cannot express. */
 export function lackingSentences(
   api: ApiName,
   { options }: Composed,

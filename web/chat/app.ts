@@ -73,12 +73,12 @@ const frame = document.querySelector("#app");
 const root = frame instanceof HTMLElement ? frame : document.body;
 let isDrawn = false;
 let hadDialog = false;
-/** The end of the conversation stays in view unless the reader has scrolled up. */
+/** Whether the view follows the end of the conversation: until the reader scrolls up. */
 let isAtEnd = true;
 let shown = "";
 
 function draw(): void {
-  // Replaces the frame that the HTML came with.
+  // The frame in the HTML is replaced.
   if (!isDrawn) root.replaceChildren();
   const scroller = root.querySelector(".scroll");
   if (scroller !== null && isDrawn) {
@@ -93,12 +93,12 @@ function draw(): void {
   shown = path;
   fitMessage();
   showDialog();
-  // The focused element has gone, such as the button of an answer that another one replaces.
+  // The focused element was removed, such as the button of an answer that another one replaces.
   if (hadFocus && !hasFocus()) focusOn(".scroll");
   isDrawn = true;
 }
 
-/** Whether an element that can be seen has the focus. */
+/** Whether a visible element has the focus. */
 function hasFocus(): boolean {
   const { activeElement, body } = document;
   return (
@@ -106,10 +106,10 @@ function hasFocus(): boolean {
   );
 }
 
-/** Width of a usual character. */
+/** Width of an average character. */
 const CHARACTER_PX = 8;
 
-/** Gives the field about as many lines as its text has, for browsers that do not know `field-sizing`. */
+/** Sizes the field by the lines of its text, for browsers without `field-sizing`. */
 function fitMessage(): void {
   const field = root.querySelector("#message");
   if (!(field instanceof HTMLTextAreaElement)) return;
@@ -124,7 +124,7 @@ function fitMessage(): void {
   if (field.rows !== lines) field.rows = lines;
 }
 
-/** The browser keeps the focus in it, and closes it with Escape. */
+/** Opens the dialog. The browser keeps the focus in it, and closes it with Escape. */
 function showDialog(): void {
   const dialog = root.querySelector("dialog");
   if (dialog !== null && !dialog.open) dialog.showModal();
@@ -138,7 +138,7 @@ watchMenus();
 update({});
 watchStatus();
 for (const part of [later, markdownParser]) {
-  // The functions that need a part load it again.
+  // Functions that need a part load it again.
   void part.load().catch(() => undefined);
 }
 void start();
@@ -151,6 +151,6 @@ async function start(): Promise<void> {
   update({ conversations: all, ...(problem !== undefined && { notice: problem }) });
   void later.load().then(({ markCut }) => markCut());
   await openAddressed();
-  // Not where the reader has gone meanwhile, such as to the search.
+  // The focus stays where the reader has moved it, such as to the search.
   if (!hasFocus()) focusOn("#message");
 }

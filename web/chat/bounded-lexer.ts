@@ -1,16 +1,16 @@
-/** Markdown's lexer with bounded work: it looks for the end of some marks in all of the text after them. */
+/** Markdown's lexer with bounded work: for some marks it searches all of the text after them. */
 import { Lexer, type Token, type TokensList } from "marked";
 import { toExtensions } from "./formulas.ts";
 
-/** What lets the lexer search the rest of a text. */
+/** Marks for which the lexer searches the rest of a text. */
 const MARKS = /[*_~!<[`$\\]/g;
-/** In a run with an address the lexer begins to look at each character: cheap steps, of which these count as one. */
+/** A long run of characters. In a run with a URL the lexer searches from each character, in cheap steps: 8 count as one. */
 const RUN = /\S{64,}/g;
 const ADDRESS = /@|:\/\/|www\./;
 const RUN_STEPS = 8;
-/** Of a quotation or an item of a list: as much as this many characters. */
+/** Work of a quotation or an item of a list, in characters. */
 const BLOCK_WORK = 400;
-/** Of one answer: texts' lengths times their marks, mostly. Ordinary answers of 200 KB stay below it. */
+/** Maximum work of one answer: mostly lengths of texts times their marks. Ordinary answers of 200 KB stay below it. */
 export const MAX_WORK = 8_000_000;
 
 export function workOf(text: string): number {
@@ -19,7 +19,7 @@ export function workOf(text: string): number {
   return text.length * (text.match(MARKS)?.length ?? 0) + searched;
 }
 
-/** Shows as written what would exceed the bound. */
+/** A lexer that returns text beyond the limit unchanged. */
 class BoundedLexer extends Lexer {
   #left = MAX_WORK;
 
@@ -28,7 +28,7 @@ class BoundedLexer extends Lexer {
     this.options.extensions = toExtensions((work) => this.#take(work));
   }
 
-  /** A quotation below one that is one level deeper is read twice at each level. */
+  /** Tokens of a block. A quotation below one that is one level deeper is read twice at each level. */
   override blockTokens(text: string, tokens?: Token[], isClipped?: boolean): Token[];
   override blockTokens(text: string, tokens?: TokensList, isClipped?: boolean): TokensList;
   override blockTokens(text: string, tokens = this.tokens, isClipped?: boolean): TokensList {
@@ -50,7 +50,10 @@ class BoundedLexer extends Lexer {
   }
 }
 
-/** The lexer calls itself for each level of quotations and lists: where the stack is too small for it, the text is shown as written. */
+/**
+ * The tokens of a text. The lexer is recursive for each level of quotations and lists: if the stack is too small, the text is
+ * returned unchanged.
+ */
 export function toTokens(text: string): readonly Token[] {
   try {
     return new BoundedLexer().lex(text);

@@ -1,4 +1,4 @@
-/** The request that a conversation stands for. */
+/** The request of a conversation. */
 import { type Composed, SCHEMA_NAME } from "../../src/snippets/composed.ts";
 import type { Conversation, Message } from "./conversation.ts";
 import { toHosted } from "./gateway-tools.ts";
@@ -6,7 +6,7 @@ import { toMessages } from "./path-messages.ts";
 import { parseSchema, parseTools } from "./parse-fields.ts";
 import { modelOf, state } from "./state.ts";
 
-/** @throws Error with a sentence if the tools are no JSON. */
+/** @throws Error with a sentence if the tools are not JSON. */
 export function toComposed(
   conversation: Conversation,
   path: readonly Message[],

@@ -1,4 +1,4 @@
-/** A conversation as a tree: an edited question or a regenerated answer becomes a sibling of the former. */
+/** A conversation as a tree: an edited question or a regenerated answer becomes a sibling of the original. */
 import type {
   ApiName,
   AssistantPart,
@@ -6,7 +6,7 @@ import type {
   ComposedOptions,
 } from "../../src/snippets/composed.ts";
 
-/** Becomes a fenced block of the message where a request is made of it. */
+/** A text file, which becomes a fenced block of the message in a request. */
 export interface TextFile {
   readonly name: string;
   readonly text: string;
@@ -16,26 +16,26 @@ export type MessageFile = Attachment | TextFile;
 
 export interface Question {
   readonly id: string;
-  /** The message before it. Null: the first. */
+  /** Id of the message before it. Null: it is the first. */
   readonly parent: string | null;
   readonly role: "user";
   readonly text: string;
   readonly files?: readonly MessageFile[];
 }
 
-/** A call that the gateway has run. The model's own reasoning goes on after it, and nothing of it is sent back. */
+/** A call that the gateway has run. The model continues its reasoning after the call, which is never sent back. */
 export interface GatewayCall {
   readonly type: "ran";
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
-  /** Undefined: it still runs. */
+  /** Result of the call. Undefined: it is still running. */
   readonly result?: string;
 }
 
-/** A part of an answer, and when it was written. */
+/** A part of an answer, with its time. */
 export type AnswerPart = (AssistantPart | GatewayCall) & {
-  /** Milliseconds since 1970, of its first and last piece. */
+  /** Times of the first and last piece, in milliseconds since 1970. */
   readonly began?: number;
   readonly ended?: number;
 };
@@ -54,12 +54,12 @@ export interface Answer {
   readonly parts: readonly AnswerPart[];
   readonly api: ApiName;
   readonly model: string;
-  /** `cut`: the page was closed while it was written. */
+  /** `cut`: the page was closed while the answer was written. */
   readonly status: "running" | "done" | "stopped" | "cut" | "failed";
-  /** Why it failed, in the gateway's words. */
+  /** The gateway's error message. */
   readonly problem?: string;
   readonly usage?: Usage;
-  /** As the API says it: `stop`, `completed`, `end_turn`. */
+  /** Finish reason in the API's form: `stop`, `completed`, `end_turn`. */
   readonly finish?: string;
   readonly firstMs?: number;
   readonly totalMs?: number;
@@ -68,38 +68,38 @@ export interface Answer {
 
 export type Message = Question | Answer;
 
-/** Before the label of a server, in the name of a tool that the gateway runs. */
+/** Prefix of an MCP server's label, in the name of a tool that the gateway runs. */
 export const MCP = "mcp:";
 
 export interface Conversation {
   readonly id: string;
   readonly title: string;
-  /** When something was asked last. */
+  /** Time of the last request. */
   readonly updated: number;
-  /** Stands above the others, and is deleted after them. */
+  /** A pinned chat is listed first, and deleted last. */
   readonly isPinned?: boolean;
   readonly messages: readonly Message[];
-  /** By the id of a message (or "" for the beginning), the one of its followers that is shown. */
+  /** The shown follower of a message, by the message's id (or "" for the beginning). */
   readonly chosen: Readonly<Record<string, string>>;
   readonly api: ApiName;
-  /** Absent: the first model that the gateway serves. */
+  /** Model of the chat. Absent: the first model of the gateway. */
   readonly model?: string;
   readonly system: string;
   /** Functions and other tools, as JSON. */
   readonly tools: string;
-  /** What the gateway runs: `browser`, `python`, and `mcp:LABEL` for a server. */
+  /** Tools that the gateway runs: `browser`, `python`, and `mcp:LABEL` for a server. */
   readonly gatewayTools?: readonly string[];
   readonly options: Omit<ComposedOptions, "format">;
   readonly format: "" | "object" | "schema";
-  /** For the format, as JSON. */
+  /** JSON Schema of the format, as text. */
   readonly schema: string;
-  /** The result that each function always gets, by its name. */
+  /** Fixed results of functions, by name. */
   readonly results: Readonly<Record<string, string>>;
-  /** The recorded turn that it was opened from. Its next request names it, for the inspector. */
+  /** Id of the recorded turn from which the chat was opened. Its next request sends the id, for the inspector. */
   readonly forkOf?: string;
 }
 
-/** Browsers have `randomUUID` only for pages from HTTPS and from this machine. */
+/** Creates an id. Browsers have `randomUUID` only for pages from HTTPS and from this machine. */
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -123,7 +123,7 @@ export function newConversation(like?: Conversation): Conversation {
   };
 }
 
-/** The messages that are shown, from the first to the last. */
+/** The shown messages, from the first to the last. */
 export function toPath({ messages, chosen }: Conversation): readonly Message[] {
   const followers = Map.groupBy(messages, ({ parent }) => parent ?? "");
   const path: Message[] = [];
@@ -141,7 +141,7 @@ export function siblingsOf({ messages }: Conversation, message: Message): readon
   return messages.filter(({ parent }) => parent === message.parent);
 }
 
-/** Adds a message and shows it. */
+/** Adds a message and selects it. */
 export function add(conversation: Conversation, message: Message): Conversation {
   const messages = [...conversation.messages, message];
   return choose({ ...conversation, messages, updated: Date.now() }, message);
@@ -156,7 +156,10 @@ export function replace(conversation: Conversation, message: Message): Conversat
   return { ...conversation, messages };
 }
 
-/** Fields that this tab has not changed since it read or stored them are as stored: another tab may have renamed the chat. */
+/**
+ * Merges fields of a chat. Fields that this tab has not changed since it read or stored them are taken from storage: another tab
+ * may have renamed the chat.
+ */
 export function mergeFields(
   stored: Conversation,
   own: Conversation,
@@ -171,7 +174,7 @@ export function mergeFields(
 }
 
 /**
- * The messages of a conversation that two tabs write: what one of them has added becomes a sibling.
+ * Merges the messages of a conversation that two tabs write: a message added by one of them becomes a sibling.
  *
  * @param isChanged whether this tab has changed a message. The stored version of any other is as new, or newer.
  */
@@ -194,20 +197,20 @@ export function toTitle(question: string): string {
   return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1)}…` : line || "New chat";
 }
 
-/** Calls that wait for a result. */
+/** Calls without a result. */
 export function openCalls(answer: Answer) {
   return answer.parts
     .filter((part) => part.type === "call")
     .filter((part) => part.result === undefined);
 }
 
-/** Its text or its thought ended early, and the model can go on with it. */
+/** Whether the answer's text or thought ended early, so that the model can continue it. */
 export function isUnfinished({ status, parts }: Answer): boolean {
   const last = parts.at(-1);
   return status !== "done" && status !== "running" && last !== undefined && "text" in last;
 }
 
-/** All its calls have results which the model has not seen. */
+/** Whether all calls of the answer have results that were not sent to the model. */
 export function canContinue(answer: Answer): boolean {
   return answer.parts.at(-1)?.type === "call" && openCalls(answer).length === 0;
 }

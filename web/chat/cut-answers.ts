@@ -1,20 +1,20 @@
 /**
- * Answers whose page was closed while they were written. The tab that writes an answer holds a lock, so that another one does not
- * take it for cut; the browser frees it with the tab.
+ * Answers whose page was closed while they were written. The tab that writes an answer holds a lock, so that other tabs do not
+ * mark it as cut; the browser releases the lock with the tab.
  */
 import { replace } from "./conversation.ts";
 import { changeChat, findChat, state } from "./state.ts";
 import { refresh } from "./storage.ts";
 import { store } from "./store-chat.ts";
 
-/** @param id of the answer */
+/** @param id id of the answer */
 export async function whileWriting(id: string, work: () => Promise<void>): Promise<void> {
   // Browsers have locks for pages from HTTPS and from this machine only.
   if ("locks" in navigator) await navigator.locks.request(`harmony-gateway ${id}`, work);
   else await work();
 }
 
-/** Marks them, once no other tab writes them. */
+/** Marks cut answers, when no other tab writes them. */
 export function markCut(): void {
   for (const { id: chatId, messages } of state.conversations) {
     for (const { id, ...message } of messages) {
@@ -25,7 +25,7 @@ export function markCut(): void {
   }
 }
 
-/** Takes what the other tab has stored, or marks the answer. */
+/** Loads the other tab's stored answer, or marks it as cut. */
 async function settle(chatId: string, id: string): Promise<void> {
   const chat = findChat(chatId);
   if (chat === undefined) return;

@@ -1,4 +1,4 @@
-/** The system prompt, effort and tools that new chats begin with, on this device. */
+/** The defaults of new chats on this device: system prompt, effort and tools. */
 import type { Conversation } from "./conversation.ts";
 import { isObject, strings, text } from "../../src/snippets/read.ts";
 
@@ -7,7 +7,7 @@ const MAX_CHARACTERS = 200_000;
 
 export type Defaults = Pick<Conversation, "system" | "tools" | "gatewayTools" | "options">;
 
-/** Undefined: none were chosen, or the browser forbids storage. */
+/** Undefined: there are no defaults, or the browser forbids storage. */
 export function loadDefaults(): Defaults | undefined {
   try {
     const value: unknown = JSON.parse(localStorage.getItem(NAME) ?? "");
@@ -24,7 +24,7 @@ export function loadDefaults(): Defaults | undefined {
   }
 }
 
-/** @returns why they are not kept, in a sentence */
+/** @returns a sentence with the reason if they are not stored */
 export function keepDefaults({ system, tools, gatewayTools, options }: Conversation): string {
   const value = JSON.stringify({ system, tools, gatewayTools, effort: options.effort });
   if (value.length > MAX_CHARACTERS) return "They are too long to be kept for new chats.";

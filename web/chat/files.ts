@@ -1,13 +1,13 @@
-/** Files that are attached, dropped or pasted: text, and pictures and PDFs where they are read. */
+/** Files that are attached, dropped or pasted: text, and pictures and PDFs if the gateway reads them. */
 import type { TemplateResult } from "lit-html";
 import type { MessageFile } from "./conversation.ts";
 import { modelOf, state, update } from "./state.ts";
 import { attachments } from "./view/attachments.ts";
 
 const MAX_TEXT_BYTES = 200_000;
-/** The gateway reads no larger picture. */
+/** Maximum size of a picture that the gateway reads. */
 const MAX_FILE_BYTES = 10_000_000;
-/** Of all files of a message, as they are sent, with each message that follows. */
+/** Maximum characters of all files of a message in a request, which each later message repeats. */
 const MAX_MESSAGE_BYTES = 20_000_000;
 type Taken =
   | { readonly type: "file"; readonly file: MessageFile }
@@ -18,7 +18,7 @@ export async function attach(files: Iterable<File> = []): Promise<void> {
   const sentences: string[] = [];
   for (const file of files) {
     const taken = await take(file);
-    // Another conversation has been opened: its message is not the one that the file was for.
+    // Another conversation was opened: the file belongs to a message of the former one.
     if (state.current.id !== id) return;
     if (taken.type === "problem") {
       sentences.push(`${taken.problem} “${file.name}” was not attached.`);
@@ -30,7 +30,7 @@ export async function attach(files: Iterable<File> = []): Promise<void> {
 }
 
 async function take(file: File): Promise<Taken> {
-  // An SVG is text.
+  // An SVG file is text.
   if (/^(image\/(?!svg)|audio\/|video\/)|\/pdf$/.test(file.type)) return takeMedia(file);
   if (file.size > MAX_TEXT_BYTES) return problem("A text file has at most 200 KB.");
   try {
@@ -72,7 +72,7 @@ const WITHOUT = new Map([
   ["file", ", and this gateway does not read PDFs"],
 ]);
 
-/** Undefined: it has been deleted since, or is a folder. */
+/** Undefined: the file was deleted since, or is a folder. */
 function toDataUrl(file: File): Promise<string | undefined> {
   return new Promise((resolve) => {
     const reader = new FileReader();
@@ -83,7 +83,7 @@ function toDataUrl(file: File): Promise<string | undefined> {
   });
 }
 
-/** The files of the message in the composer. */
+/** The files of the unsent message. */
 export function attached(): TemplateResult {
   return attachments(state.files, detach);
 }

@@ -1,16 +1,16 @@
 /** Formulas in Markdown: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`. */
 import type { Tokens } from "marked";
 
-/** Characters of one formula. Longer ones are shown as written. */
+/** Maximum characters of one formula. Longer ones are shown unchanged. */
 const MAX_TEX = 4000;
-/** Each opening mark, its closing mark, and whether the formula has lines of its own. */
+/** Each opening mark, its closing mark, and whether the formula is a block. */
 const MARKS = [
   { open: "$$", close: "$$", isDisplay: true },
   { open: "\\[", close: "\\]", isDisplay: true },
   { open: "\\(", close: "\\)", isDisplay: false },
 ] as const;
 const EMPTY_LINE = /\n[ \t]*\n/;
-/** A dollar sign beside a space, or before a digit, is money. */
+/** A formula between dollar signs. A dollar sign beside a space, or before a digit, is a currency sign. */
 const DOLLARS = /^\$(?![\s$])((?:\\[^\n]|[^\n$\\]){1,4000}?)(?<!\s)\$(?!\d)/;
 /** The next line that begins a formula, or the end of the paragraph. */
 const NEXT_BLOCK = /\n(?:[ \t]*\n| {0,3}(?:\$\$|\\\[))/g;
@@ -22,9 +22,9 @@ export interface Formula extends Tokens.Generic {
 }
 
 /**
- * An extension of the lexer.
+ * An extension of the lexer for formulas.
  *
- * @param take whether that much work is left. After a formula that ends a paragraph, the lexer reads the rest again.
+ * @param take returns whether this amount of work is left. After a formula that ends a paragraph, the lexer reads the rest again.
  */
 export function toExtensions(take: (work: number) => boolean) {
   return {
@@ -71,7 +71,7 @@ function toMarked(text: string): Formula | undefined {
   return { type: "formula", raw: text.slice(0, end + 4), tex, isDisplay: mark.isDisplay };
 }
 
-/** @returns where a formula ends the paragraph, or -1 */
+/** @returns index at which a formula ends the paragraph, or -1 */
 function blockStart(text: string): number {
   for (const { 0: found, index } of text.matchAll(NEXT_BLOCK)) {
     if (!/[$[]$/.test(found)) return -1;

@@ -1,4 +1,4 @@
-/** Tools that the gateway runs, as each API asks for them. */
+/** Tools that the gateway runs, in the form of each API. */
 import type { ApiName } from "../../src/snippets/composed.ts";
 
 import { MCP } from "./conversation.ts";
@@ -27,7 +27,7 @@ const BUILTIN: ReadonlyMap<string, Forms> = new Map([
   ],
 ]);
 
-/** @param names as a conversation has them. Messages has no MCP servers. */
+/** @param names names in the conversation. Messages has no MCP servers. */
 export function toHosted(names: readonly string[], api: ApiName): readonly object[] {
   return names.flatMap((name) => {
     if (!name.startsWith(MCP)) return BUILTIN.get(name)?.[api] ?? [];

@@ -1,30 +1,30 @@
-/** The gateway that serves the page: its public address, the reader's key, and requests to it. */
+/** The gateway that serves the page: its public URL, the reader's key, and requests to it. */
 import { toGatewayUrl } from "../shared/gateway-url.ts";
 import { MCP } from "./conversation.ts";
 import { isHeaderValue } from "../shared/header-value.ts";
 
-/** Where clients reach it, for code. */
+/** The URL for clients, shown in code. */
 export function toPublicUrl(): string {
   return document.body.dataset["origin"] ?? toGatewayUrl();
 }
 
 export const HAS_INSPECTOR = document.body.dataset["inspector"] === "on";
 
-/** Inference servers on this machine, where the reader runs the gateway. */
+/** Inference servers on this machine, if the reader is the operator. */
 export function foundEngines(): readonly { readonly name: string; readonly command: string }[] {
   return JSON.parse(document.body.dataset["found"] ?? "[]");
 }
 
 const KEY = "harmony-gateway-key";
 
-/** Storage may be forbidden: the key then lives as long as the page. */
+/** The key. If the browser forbids storage, it is kept in memory only. */
 let key = read(() => sessionStorage.getItem(KEY)) ?? read(() => localStorage.getItem(KEY)) ?? "";
 
 export function getKey(): string {
   return key;
 }
 
-/** @param isRemembered on this device; otherwise in this tab only */
+/** @param isRemembered stores the key on this device; otherwise in this tab only */
 export function setKey(next: string, isRemembered: boolean): void {
   key = next;
   read(() => {
@@ -32,7 +32,7 @@ export function setKey(next: string, isRemembered: boolean): void {
       ? [localStorage, sessionStorage]
       : [sessionStorage, localStorage];
     kept.setItem(KEY, next);
-    // A key that was refused must not come back with the next load.
+    // A refused key must not reappear with the next load.
     other.removeItem(KEY);
     return null;
   });
@@ -56,13 +56,13 @@ function read(from: () => string | null): string | undefined {
   }
 }
 
-/** The gateway requires a key, or refuses this one. */
+/** Error: the gateway requires a key, or refuses this one. */
 export class KeyNeeded extends Error {}
 
 const UNSENDABLE =
   "The key has a character that cannot be sent, such as a typographic quote. Enter it again.";
 
-/** Rejects with {@link KeyNeeded} where the key cannot be sent. */
+/** Sends a request. Rejects with {@link KeyNeeded} if the key cannot be sent. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   if (!isHeaderValue(key)) throw new KeyNeeded(UNSENDABLE);
   const headers = new Headers(init.headers);
@@ -70,7 +70,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   return fetch(`${toGatewayUrl()}${path}`, { ...init, headers });
 }
 
-/** The gateway's own words, if it has some. */
+/** An error with the gateway's message, if there is one. */
 export async function toError(response: Response): Promise<Error> {
   const body: unknown = await response.json().catch(() => ({}));
   const error: unknown = typeof body === "object" && body ? Reflect.get(body, "error") : undefined;
@@ -79,7 +79,10 @@ export async function toError(response: Response): Promise<Error> {
   return response.status === 401 ? new KeyNeeded(message) : new Error(message);
 }
 
-/** In place of the browser's words where a connection breaks: `fetch`, or reading a response, then rejects with a `TypeError`. */
+/**
+ * The message of an error. It replaces the browser's message for a broken connection: `fetch`, or reading a response, then
+ * rejects with a `TypeError`.
+ */
 export function problemOf(error: unknown): string {
   if (error instanceof TypeError)
     return "The connection to the gateway broke. Is it still running?";
@@ -89,24 +92,24 @@ export function problemOf(error: unknown): string {
 export interface ServedModel {
   readonly id: string;
   readonly contextLength?: number;
-  /** `image`, `file` (PDFs) and the like. */
+  /** Types of input such as `image` and `file` (PDFs). */
   readonly inputs: readonly string[];
 }
 
 export interface GatewayStatus {
   readonly models: readonly ServedModel[];
-  /** Names of tools that it runs. */
+  /** Names of tools that the gateway runs. */
   readonly gatewayTools: readonly string[];
-  /** The kind of server, such as `vllm`; undefined: not known. */
+  /** The kind of server, such as `vllm`. Undefined: it is unknown. */
   readonly engine?: string;
   readonly isReady: boolean;
-  /** The kind of the last failure of its server, such as `unreachable`. */
+  /** The kind of the server's last failure, such as `unreachable`. */
   readonly failure?: string;
   readonly running: number;
   readonly queued: number;
 }
 
-/** Rejects with {@link KeyNeeded} where a key is missing. */
+/** Loads the status. Rejects with {@link KeyNeeded} if a key is missing. */
 export async function loadStatus(): Promise<GatewayStatus> {
   const [models, ready] = await Promise.all([request("/v1/models"), request("/ready")]);
   if (!models.ok) throw await toError(models);

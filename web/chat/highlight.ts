@@ -1,6 +1,6 @@
 /**
- * Colours for code: comments, strings, numbers and the words that most languages share. A grammar for each language would be 25 KB
- * after gzip and could not run from a clone; these rules are right for the code that the page makes itself.
+ * Colours for code: comments, strings, numbers and the common words of most languages. A grammar for each language would be 25 KB
+ * after gzip and could not run from a clone; these rules are correct for the code that the page generates.
  */
 import { html, type TemplateResult } from "lit-html";
 
@@ -11,7 +11,7 @@ const SLASHES = String.raw`\/\/.*|\/\*[\s\S]*?(?:\*\/|$)`;
 const HASH = String.raw`(?<![\w$&])#.*`;
 const REST = String.raw`|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|\u0060(?:\\.|[^\u0060\\])*\u0060?|\b\d[\w.]*\b|[A-Za-z_]\w*`;
 const WITH_HASH = new Set(["bash", "sh", "shell", "python", "py", "toml", "yaml", "yml", "ruby"]);
-/** Longer code is left without colours. */
+/** Maximum characters with colours. */
 const MAX_CHARACTERS = 60_000;
 
 export function highlight(code: string, language: string): string | TemplateResult {

@@ -1,16 +1,16 @@
-/** The keyboard. */
+/** Keyboard commands. */
 import { isTyping } from "../shared/is-typing.ts";
 import { closeMenus } from "../shared/menus.ts";
 import { cancelEdit, focusOn, startNew, stop } from "./actions.ts";
 import { isPaneAbove, isRunning, showPane, state, update } from "./state.ts";
 
-/** The key that commands begin with. */
+/** The modifier key of commands. */
 export const COMMAND = /Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? "⌘" : "Ctrl";
 
-/** Enter begins a line on a touch screen, whose keyboard has no Shift + Enter. */
+/** Touch screens, where Enter begins a line, because their keyboard has no Shift + Enter. */
 const touch = matchMedia("(hover: none) and (pointer: coarse)");
 
-/** Whether a key sends the text of a field: Enter. With Shift it begins a line. */
+/** Whether a key sends the text of a field: Enter without Shift. */
 export function isSendKey({ key, shiftKey, isComposing }: KeyboardEvent): boolean {
   return key === "Enter" && !shiftKey && !isComposing && !touch.matches;
 }
@@ -33,7 +33,7 @@ export function onKey(event: KeyboardEvent): void {
   }
 }
 
-/** One thing at a time, the topmost first. */
+/** Closes one element, the topmost first. */
 function escape(): void {
   if (closeMenus()) return;
   if (state.isHelpOpen) update({ isHelpOpen: false });

@@ -1,8 +1,8 @@
-/** Parts of the page that typing does not need. Each is loaded once, beside the page or when it is wanted. */
+/** Parts of the page that typing does not need. Each is loaded once, in the background or on demand. */
 import { update } from "./state.ts";
 
 class LatePart<T> {
-  /** Undefined: not loaded yet. */
+  /** The loaded part. Undefined: not loaded yet. */
   loaded: T | undefined;
   readonly #import: () => Promise<T>;
 
@@ -10,7 +10,7 @@ class LatePart<T> {
     this.#import = load;
   }
 
-  /** Rejects without the gateway; the next call tries again. */
+  /** Loads the part. Rejects without the gateway; the next call retries. */
   async load(): Promise<T> {
     if (this.loaded === undefined) {
       this.loaded = await this.#import();
@@ -23,5 +23,5 @@ class LatePart<T> {
 /** Most of the page: messages, sending, files, dialogs. */
 export const later = new LatePart(() => import("./later.ts"));
 export const markdownParser = new LatePart(() => import("./markdown.ts"));
-/** Code, settings and events: only where the reader opens them. */
+/** Code, settings and events: loaded when the reader opens them. */
 export const panes = new LatePart(() => import("./view/panes.ts"));

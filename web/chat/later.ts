@@ -1,4 +1,4 @@
-/** Everything that typing does not need: loaded beside the page, in one piece. */
+/** The parts of the page that typing does not need, loaded in the background, in one piece. */
 export { markCut } from "./cut-answers.ts";
 export { attach, attached } from "./files.ts";
 export { openRequest } from "./opened-request.ts";

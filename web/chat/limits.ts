@@ -1,17 +1,17 @@
-/** How many chats this device keeps. */
+/** Limits of the chats on this device. */
 import type { Conversation, Message } from "./conversation.ts";
 
 const MAX_CHATS = 200;
-/** Of all, with their files: the page has them in memory. */
+/** Maximum characters of all chats with their files: the page has them in memory. */
 const MAX_CHARACTERS = 100_000_000;
 
 export const DROPPED = `Older chats were deleted: this device keeps ${MAX_CHATS} chats, and 100 MB.`;
 
 /**
- * Pinned chats are the last to go.
+ * Returns the chats to delete. Pinned chats are the last.
  *
  * @param all newest first
- * @param isUsed those that are shown or written stay
+ * @param isUsed whether a chat is shown or written, and so stays
  */
 export function beyondLimits(
   all: readonly Conversation[],
@@ -27,7 +27,7 @@ export function beyondLimits(
     });
 }
 
-/** Messages do not change, and their files have megabytes. */
+/** Cached sizes: messages are immutable, and their files have megabytes. */
 const sizes = new WeakMap<Message, number>();
 
 function sizeOf(message: Message): number {

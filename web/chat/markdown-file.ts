@@ -1,11 +1,11 @@
-/** Conversations as Markdown files that people can read, and that can be read back. */
+/** Conversations as readable Markdown files that can be imported again. */
 import type { AssistantPart, ComposedMessage } from "../../src/snippets/composed.ts";
 import { type AnswerPart, type Conversation, type Question, toPath } from "./conversation.ts";
 import { toText } from "./path-messages.ts";
 
 const YOU = "## You";
 const MODEL = "## gpt-oss";
-/** Lines of a text that would begin a message, and those that another export has escaped. */
+/** Lines of a text that would begin a message, and such lines that another export has escaped. */
 const ESCAPABLE = /^\\*## (?:You|gpt-oss)$/gm;
 const ESCAPED = /^\\(?=\\*## (?:You|gpt-oss)$)/gm;
 
@@ -21,7 +21,7 @@ export function toMarkdown(conversation: Conversation): string {
   return `# ${conversation.title}\n\n${blocks.join("\n\n")}\n`;
 }
 
-/** Their data would be most of the file. */
+/** Names of files. Their data would be most of the exported file. */
 function toFileNames({ files = [] }: Question): string {
   const names = files.flatMap((file) => ("url" in file ? `\`${file.name}\`` : []));
   return names.length === 0 ? "" : `Attached, but not in this file: ${names.join(", ")}`;
@@ -32,11 +32,11 @@ function toBlock(part: AnswerPart): string {
   if (part.type === "reasoning")
     return part.text === "" ? "" : `> ${part.text.replaceAll("\n", "\n> ")}`;
   const call = `\`${part.name}(${part.arguments})\` → ${part.result ?? ""}`;
-  // No line of it is empty: it ends at the next one that is.
+  // The call has no empty line: an empty line ends it.
   return `${part.type === "ran" ? "Run by the gateway: " : ""}${call.replaceAll("\n", "\n    ")}`;
 }
 
-/** @throws Error if the file was not made by an export */
+/** @throws Error if the file is not an export */
 export function fromMarkdown(text: string): {
   readonly title?: string;
   readonly messages: readonly ComposedMessage[];
@@ -55,7 +55,7 @@ export function fromMarkdown(text: string): {
   return { messages, ...(title !== undefined && { title }) };
 }
 
-/** A quotation at the beginning or after a call is reasoning. */
+/** Parses parts. A quotation at the beginning or after a call is reasoning. */
 function readParts(said: string): readonly AssistantPart[] {
   const parts: AssistantPart[] = [];
   for (const block of said.split("\n\n")) {

@@ -1,11 +1,11 @@
-/** Answers as Markdown. The parser is loaded beside the page; until it is there, text is shown as written. */
+/** Answers as Markdown. The parser is loaded in the background; until then, text is shown unchanged. */
 import type { TemplateResult } from "lit-html";
 import type { AnswerPart } from "./conversation.ts";
 import { markdownParser } from "./late-parts.ts";
 
 type TextPart = Extract<AnswerPart, { text: string }>;
 
-/** Longer text is parsed when it is complete: each frame would take too long. */
+/** Maximum characters that are parsed in each frame. Longer text is parsed when it is complete. */
 const MAX_WHILE_WRITING = 200_000;
 const made = new WeakMap<TextPart, TemplateResult>();
 

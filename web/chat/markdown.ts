@@ -1,6 +1,6 @@
 /**
- * Markdown as templates and text: no HTML string exists, so there is nothing to sanitize. HTML in the text is shown as
- * written. Images are not loaded, because their address can carry the conversation away.
+ * Markdown as templates and text: there are no HTML strings, so nothing needs to be sanitized. HTML in the text is shown
+ * unchanged. Images are not loaded, because their URL can leak the conversation.
  */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { Token, Tokens } from "marked";
@@ -11,7 +11,7 @@ import { highlight } from "./highlight.ts";
 import { formula } from "./tex-formula.ts";
 import { copyButton } from "./view/copy-button.ts";
 
-/** Deeper quotations and lists are shown as written. */
+/** Maximum depth of quotations and lists. Deeper ones are shown unchanged. */
 const MAX_DEPTH = 24;
 
 export function toTemplate(text: string): TemplateResult {
@@ -20,7 +20,7 @@ export function toTemplate(text: string): TemplateResult {
   return html`${blocks(toTokens(text), 0)}`;
 }
 
-/** The model writes code alone, or as the member of an object. */
+/** A Python call: the arguments are code, or an object with the code. */
 export function pythonCall(written: string): TemplateResult {
   return codeBlock("python", toMember(written) ?? written);
 }
@@ -83,14 +83,14 @@ function isKnown<Kind extends keyof Kinds>(token: Token, kind: Kind): token is K
   return token.type === kind;
 }
 
-/** The page has headings of its own above these. */
+/** A heading, below the levels of the page's own headings. */
 function heading({ depth: level, tokens }: Tokens.Heading, depth: number): TemplateResult {
   const text = inline(tokens, depth);
   if (level <= 1) return html`<h3>${text}</h3>`;
   return level === 2 ? html`<h4>${text}</h4>` : html`<h5>${text}</h5>`;
 }
 
-/** An answer that is a JSON object or list as a whole, with line breaks. */
+/** A JSON object or list with line breaks, if it is the whole answer. */
 function toPrettyJson(text: string): string | undefined {
   if (!/^\s*[[{]/.test(text) || text.length > MAX_JSON) return undefined;
   try {
@@ -161,7 +161,7 @@ function piece(token: Token, depth: number): unknown {
   if (isKnown(token, "del")) return html`<del>${inline(token.tokens, depth)}</del>`;
   if (isKnown(token, "codespan")) return html`<code>${token.text}</code>`;
   if (isKnown(token, "br")) return html`<br />`;
-  // Of an item with paragraphs; the item has one of its own.
+  // The token belongs to an item with paragraphs, which has its own checkbox.
   if (isKnown(token, "checkbox")) return nothing;
   if (isKnown(token, "escape")) return token.text;
   if (isKnown(token, "link")) return link(token, depth);
@@ -184,12 +184,12 @@ function isSafe(href: string): boolean {
   return URL.canParse(href) && /^(https?|mailto):$/.test(new URL(href).protocol);
 }
 
-/** Its address, as text: the reader sees where it would have been loaded from. */
+/** The URL of an image as text, so that the reader sees its origin. */
 function image({ href, text }: Tokens.Image): TemplateResult {
   return html`<span class="image">image not loaded: ${text} <code>${href}</code></span>`;
 }
 
-/** The lexer leaves entities as they are; the common ones are meant as characters. */
+/** Decodes common entities, which the lexer leaves unchanged. */
 function unescape(text: string): string {
   return text.replaceAll(
     /&(amp|lt|gt|quot|#39|nbsp);/g,

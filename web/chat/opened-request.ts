@@ -1,6 +1,6 @@
 /**
- * A request in the address, `/#request=…`: JSON, percent-encoded. It fills the page and is not sent, since anybody may have
- * written the link. `&fork=` behind it names the turn that it is from, for the inspector.
+ * A request in the URL, `/#request=…`: JSON, percent-encoded. It fills the page without being sent, since the author of the link
+ * is unknown. `&fork=` after it contains the id of the original turn, for the inspector.
  */
 import { select } from "./actions.ts";
 import { fromRequest } from "./transfer.ts";
@@ -12,7 +12,7 @@ const MAX_CHARACTERS = 2_000_000;
 
 export async function openRequest(): Promise<void> {
   const { hash } = location;
-  // A reload and a bookmark open the page without it.
+  // After a reload or from a bookmark, the page opens without the request.
   history.replaceState(null, "", location.pathname);
   try {
     if (hash.length > MAX_CHARACTERS) throw new Error("it is too long");
@@ -21,7 +21,7 @@ export async function openRequest(): Promise<void> {
     const conversation = { ...opened, ...(TURN_ID.test(fork) && { forkOf: fork }) };
     const last = conversation.messages.at(-1);
     if (last?.role !== "user") return select(conversation);
-    // The last question waits in the field: the reader sends it, or not.
+    // The last question is put into the field, for the reader to send.
     select({ ...conversation, messages: conversation.messages.slice(0, -1) });
     const notice = "Opened from a link. Nothing has been sent yet.";
     update({ draft: last.text, files: last.files ?? [], notice });

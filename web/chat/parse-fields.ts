@@ -1,8 +1,8 @@
-/** Reads what people paste into the fields for tools and schemas. Wrong text throws an `Error` with a sentence. */
+/** Parses the fields for tools and schemas. Invalid text throws an `Error` with a sentence. */
 import type { Body, Composed } from "../../src/snippets/composed.ts";
 import { isObject, readTools } from "../../src/snippets/read.ts";
 
-/** @param given one tool or a list of them, in the shape of any API */
+/** @param given one tool or a list of tools, in the form of any API */
 export function parseTools(given: string): Pick<Composed, "tools" | "hosted"> {
   if (given.trim() === "") return { tools: [] };
   const value = parseJson(given, "Tools");
@@ -31,7 +31,7 @@ function parseJson(given: string, field: string): unknown {
   }
 }
 
-/** A JSON Schema, for the field of the format. */
+/** Parses a JSON Schema for the format. */
 export function parseSchema(given: string): Body {
   const value = parseJson(given, "Schema");
   if (!isObject(value)) throw new Error("Schema: it must be an object.");

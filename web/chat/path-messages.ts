@@ -1,4 +1,4 @@
-/** The messages of a path, as a request has them. */
+/** The messages of a path in the form of a request. */
 import type { ComposedMessage } from "../../src/snippets/composed.ts";
 import type { Message, MessageFile, Question } from "./conversation.ts";
 
@@ -14,12 +14,12 @@ export function toMessages(path: readonly Message[]): readonly ComposedMessage[]
   });
 }
 
-/** With the text files that are attached. */
+/** The text with the attached text files. */
 export function toText({ text, files = [] }: Pick<Question, "text" | "files">): string {
   return [text, ...files.map((file) => toBlock(file))].filter((part) => part !== "").join("\n\n");
 }
 
-/** The fence is longer than any in the text. */
+/** A fenced block. The fence is longer than any in the text. */
 function toBlock(file: MessageFile): string {
   if (!("text" in file)) return "";
   const { name, text } = file;

@@ -1,4 +1,4 @@
-/** Messages that an empty chat offers. */
+/** Sample messages for an empty chat. */
 import type { IconName } from "../shared/icons.ts";
 
 export interface Sample {

@@ -1,4 +1,4 @@
-/** Sends the conversation, and reads the answer as it is written. Calls that have a fixed result are answered at once. */
+/** Sends the conversation, and reads the answer as a stream. Calls with a fixed result are answered at once. */
 import { toBody } from "../../src/snippets/bodies.ts";
 import { API_PATHS, type ApiName } from "../../src/snippets/composed.ts";
 import { isObject } from "../../src/snippets/read.ts";
@@ -33,13 +33,13 @@ const READERS: Readonly<Record<ApiName, (draft: Draft) => ReadEvent>> = {
   messages: readMessages,
 };
 
-/** Requests of one answer that are sent without the reader. */
+/** Maximum requests of one answer without the reader. */
 const MAX_LOOP = 20;
 const BROKEN_OFF = "The connection was closed before the answer was complete.";
-/** Shown at once; more would slow the page down. */
+/** Maximum events for display; more would slow the page down. */
 const MAX_KEPT_EVENTS = 300;
 
-/** Whether a request can be made of the settings, so that a wrong field does not become a failed answer. Otherwise shows them. */
+/** Whether the settings are valid for a request, so that a wrong field does not become a failed answer. Otherwise shows them. */
 export function canSend(id: string): boolean {
   try {
     toComposed(chatOf(id), []);
@@ -55,11 +55,11 @@ export function canSend(id: string): boolean {
 interface Asked {
   readonly text: string;
   readonly files: readonly MessageFile[];
-  /** The message before it. */
+  /** Id of the message before the answer. */
   readonly parent: string | null;
 }
 
-/** Asks after the last message of the path, or beside a sibling. */
+/** Sends a question after the last message of the path, or beside a sibling. */
 export async function ask(
   chatId: string,
   { text, files, parent }: Asked,
@@ -72,7 +72,7 @@ export async function ask(
     const title = chat.messages.length === 0 ? toTitle(first) : chat.title;
     return { ...add(chat, question), title };
   });
-  // Closing the page during the answer does not lose the question.
+  // The question is stored now, so that closing the page during the answer does not lose it.
   void store(chatId);
   await answer(chatId, question, { api: chatOf(chatId).api, signal });
 }
@@ -82,7 +82,7 @@ interface AnswerOptions {
   readonly signal: AbortSignal;
 }
 
-/** Writes an answer to a question, beside those it has. */
+/** Writes an answer to a question, beside its other answers. */
 export async function answer(
   chatId: string,
   question: Message,
@@ -102,7 +102,7 @@ export async function answer(
   await proceed(chatId, next, signal);
 }
 
-/** Continues an answer: from its beginning, after the results of its calls, or where it was stopped. */
+/** Continues an answer: from its beginning, after the results of its calls, or from the point of a stop. */
 export async function proceed(chatId: string, from: Answer, signal: AbortSignal): Promise<void> {
   let at: Answer = { ...from, api: toContinuingApi(from), status: "running" };
   update({ exchanges: new Map(state.exchanges).set(chatId, []) });
@@ -117,13 +117,13 @@ export async function proceed(chatId: string, from: Answer, signal: AbortSignal)
     } finally {
       put(chatId, at);
       if (state.current.id === chatId) announce(at);
-      // Before another tab reads it.
+      // The answer is stored before another tab reads it.
       await store(chatId);
     }
   });
 }
 
-/** Responses answers after a text, and does not go on with it. */
+/** The API for a continuation. Responses starts a new answer after a text, instead of continuing it. */
 function toContinuingApi(from: Answer): ApiName {
   const isText = isUnfinished(from) && from.parts.at(-1)?.type === "text";
   return isText && from.api === "responses" ? "chat" : from.api;
@@ -148,7 +148,7 @@ async function runStep(chatId: string, from: Answer, signal: AbortSignal): Promi
     put(chatId, at);
     storeSoon(chatId);
   };
-  // Before the page is drawn as if the answer had ended with its calls.
+  // The status is set before the page is drawn as if the answer had ended with its calls.
   show({ status: "running" });
   try {
     const { exchange, response } = await post(chatId, from, signal);
@@ -237,7 +237,7 @@ function parseEvent(data: string) {
     const value: unknown = JSON.parse(data);
     return isObject(value) ? value : undefined;
   } catch {
-    // `[DONE]`, the end of a stream.
+    // The data is `[DONE]`, the end of a stream.
     return undefined;
   }
 }
@@ -246,14 +246,14 @@ function put(chatId: string, message: Answer): void {
   changeChat(chatId, (chat) => replace(chat, message));
 }
 
-/** A chat that is written is not deleted before it has ended. */
+/** The chat of a running answer, which is not deleted before the end. */
 function chatOf(id: string): Conversation {
   const chat = findChat(id);
   if (chat === undefined) throw new Error("The chat was deleted.");
   return chat;
 }
 
-/** Screen readers hear complete answers only. */
+/** Announces complete answers to screen readers. */
 function announce({ status, parts, problem }: Answer): void {
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
   update({

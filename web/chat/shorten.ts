@@ -1,4 +1,4 @@
-/** The data of pictures and PDFs as the page shows them: their beginning. */
+/** Shortens the data of pictures and PDFs to its beginning, for display. */
 
 const DATA = /^(?:data:[\w/+.-]+;base64,)?[\w+/=]{400}/;
 const SHOWN = 60;

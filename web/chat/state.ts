@@ -7,35 +7,35 @@ import type { GatewayStatus } from "./gateway.ts";
 
 export type Pane = "code" | "options" | "events";
 
-/** One request of an answer, as it went over the wire. */
+/** One request of an answer, as sent, with its response. */
 export interface Exchange {
   readonly api: ApiName;
   readonly path: string;
   readonly body: Body;
-  /** What the API lacks of the composed request. */
+  /** Sentences about parts of the composed request that the API cannot express. */
   readonly notes: readonly string[];
   readonly status?: number;
   readonly headers: readonly (readonly [string, string])[];
   readonly events: { readonly ms: number; readonly name: string; readonly data: string }[];
-  /** Events that are not kept. */
+  /** Number of events that were dropped. */
   dropped: number;
 }
 
 /** An answer that is being written. */
 export interface Run {
   readonly stop: () => void;
-  /** Settles when it has ended, and its chat is stored. */
+  /** Settles when the answer has ended, and its chat is stored. */
   readonly ended: Promise<void>;
 }
 
-/** The message that the reader writes. */
+/** The unsent message of the reader. */
 export interface Writing {
   draft: string;
   /** The files of the next message. */
   files: readonly MessageFile[];
   /** The question that is being edited. */
   editing: string | undefined;
-  /** The message that was in the field before that. */
+  /** The unsent message before the edit. */
   earlier: Pick<Writing, "draft" | "files"> | undefined;
 }
 
@@ -47,18 +47,18 @@ export const NOTHING_WRITTEN: Readonly<Writing> = {
 };
 
 export interface State extends Writing {
-  /** Newest first. The current one is among them once something was sent, as it was stored last. */
+  /** Chats, newest first. The current one is included after its first request, in its last stored state. */
   conversations: readonly Conversation[];
   current: Conversation;
   status: GatewayStatus | undefined;
-  /** Why the gateway cannot be used. */
+  /** The reason why the gateway cannot be used. */
   statusProblem: string;
-  /** A key has to be entered; the text says why. */
+  /** The reason for which a key must be entered. Undefined: no key is needed. */
   keyProblem: string | undefined;
   /** The gateway requires a key, or another one. */
   isRefused: boolean;
   notice: string;
-  /** The conversation that was deleted last, as long as it can be brought back. */
+  /** The last deleted conversation, while it can be restored. */
   erased: Conversation | undefined;
   search: string;
   pane: Pane;
@@ -67,17 +67,17 @@ export interface State extends Writing {
   isHelpOpen: boolean;
   client: string;
   withKey: boolean;
-  /** The exchanges of the last answer of each opened chat, by the id of the chat. */
+  /** The exchanges of the last answer of each opened chat, by the chat's id. */
   exchanges: ReadonlyMap<string, readonly Exchange[]>;
-  /** By the id of the chat. */
+  /** Running answers by the chat's id. */
   runs: ReadonlyMap<string, Run>;
   /** The id of the chat whose title is being changed. */
   renaming: string | undefined;
-  /** Announced to screen readers. */
+  /** Text that is announced to screen readers. */
   said: string;
 }
 
-/** There is room for the right side beside the conversation. Otherwise it lies above it. */
+/** Windows with room for the right side beside the conversation. In others it overlays the conversation. */
 const wide = matchMedia("(min-width: 1100px)");
 
 export function isPaneAbove(): boolean {
@@ -86,14 +86,14 @@ export function isPaneAbove(): boolean {
 
 const PANE = "harmony-gateway-pane";
 
-/** The name of the pane that the reader has left open on this device. Empty: none. */
+/** The pane that the reader has left open on this device. Empty: there is none. */
 const keptPane = readPane();
 
 function readPane(): string {
   try {
     return localStorage.getItem(PANE) ?? "";
   } catch {
-    // Storage is forbidden.
+    // The browser forbids storage.
     return "";
   }
 }
@@ -102,13 +102,13 @@ function toPane(name: string): Pane {
   return name === "options" || name === "events" ? name : "code";
 }
 
-/** @param pane undefined: closes the right side */
+/** @param pane undefined closes the right side */
 export function showPane(pane: Pane | undefined): void {
   update({ isPaneOpen: pane !== undefined, pane: pane ?? state.pane });
   try {
     localStorage.setItem(PANE, pane ?? "");
   } catch {
-    // It is then open until the page is closed.
+    // The pane stays open until the page is closed.
   }
 }
 
@@ -145,13 +145,13 @@ export function change(changes: Partial<Conversation>): void {
   update({ current: { ...state.current, ...changes } });
 }
 
-/** Undefined: it was deleted. */
+/** Undefined: the chat was deleted. */
 export function findChat(id: string): Conversation | undefined {
   const { current, conversations } = state;
   return current.id === id ? current : conversations.find((each) => each.id === id);
 }
 
-/** Changes a conversation, whether it is shown or not. */
+/** Changes a conversation, shown or not. */
 export function changeChat(id: string, changed: (chat: Conversation) => Conversation): void {
   const { current, conversations } = state;
   if (current.id === id) update({ current: changed(current) });
@@ -161,17 +161,17 @@ export function changeChat(id: string, changed: (chat: Conversation) => Conversa
     });
 }
 
-/** @param like keeps its API and model, and its effort unless new chats have one of their own */
+/** @param like chat whose API and model are kept, and its effort unless there is a default for new chats */
 export function newChat(like?: Conversation): Conversation {
   return { ...newConversation(like), ...loadDefaults() };
 }
 
-/** Whether the answer of a chat is being written here. */
+/** Whether this tab writes the answer of a chat. */
 export function isRunning(id = state.current.id): boolean {
   return state.runs.has(id);
 }
 
-/** That a conversation is sent to. */
+/** The model for a conversation. */
 export function modelOf({ model }: Conversation): string {
   const served = state.status?.models ?? [];
   if (model !== undefined && served.some(({ id }) => id === model)) return model;

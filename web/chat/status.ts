@@ -1,4 +1,4 @@
-/** Asks for the models and the state of the gateway, now and then. */
+/** Requests the models and the state of the gateway periodically. */
 import { KeyNeeded, loadStatus, problemOf } from "./gateway.ts";
 import { state, update } from "./state.ts";
 
@@ -15,11 +15,11 @@ export async function refreshStatus(): Promise<void> {
   }
 }
 
-/** Repeats it while the page is visible. */
+/** Repeats the request while the page is visible. */
 export function watchStatus(): void {
   void refreshStatus();
   setInterval(() => {
-    // Only a key changes a refusal: asking again would open the dialog that the reader has closed.
+    // Only a new key changes a refusal: another request would open the dialog that the reader has closed.
     if (!document.hidden && !state.isRefused) void refreshStatus();
   }, INTERVAL_MS);
 }

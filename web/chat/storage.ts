@@ -1,10 +1,10 @@
-/** Conversations in this browser's IndexedDB. The gateway stores none. */
+/** Conversations in this browser's IndexedDB. The gateway has no copy. */
 import { type Conversation, mergeFields, mergeMessages, type Message } from "./conversation.ts";
 
 const DATABASE = "harmony-gateway";
 const STORE = "conversations";
 
-/** What storing reports: undefined, or a sentence for the reader. */
+/** The result of storing: undefined, or a sentence for the reader. */
 export type StorageProblem = string | undefined;
 
 const FORBIDDEN =
@@ -33,9 +33,9 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
-/** Messages that were loaded or stored, and do not change. A changed one is another object. */
+/** Messages that were loaded or stored. They are immutable: a changed message is another object. */
 const known = new WeakSet<Message>();
-/** Conversations as they were loaded or stored last, by their ids. */
+/** Conversations in their last loaded or stored state, by their ids. */
 const before = new Map<string, Conversation>();
 
 function note(conversation: Conversation): void {
@@ -43,14 +43,14 @@ function note(conversation: Conversation): void {
   before.set(conversation.id, conversation);
 }
 
-/** With what another tab has stored since. */
+/** Merges changes that another tab has stored since. */
 function merge(stored: Conversation | undefined, own: Conversation): Conversation {
   if (stored === undefined) return own;
   const messages = mergeMessages(stored.messages, own.messages, (message) => !known.has(message));
   return { ...mergeFields(stored, own, before.get(own.id) ?? own), messages };
 }
 
-/** Newest first. */
+/** Loads all conversations, newest first. */
 export async function loadAll(): Promise<{ all: Conversation[]; problem: StorageProblem }> {
   try {
     const store = (await open()).transaction(STORE).objectStore(STORE);
@@ -62,7 +62,7 @@ export async function loadAll(): Promise<{ all: Conversation[]; problem: Storage
   }
 }
 
-/** A conversation with what another tab has stored of it since. */
+/** A conversation merged with another tab's stored changes. */
 export async function refresh(conversation: Conversation): Promise<Conversation> {
   try {
     const store = (await open()).transaction(STORE).objectStore(STORE);
@@ -74,7 +74,7 @@ export async function refresh(conversation: Conversation): Promise<Conversation>
   }
 }
 
-/** Stores a conversation, with what another tab has changed of it, and deletes others. */
+/** Stores a conversation, merged with another tab's changes, and deletes others. */
 export async function save(
   conversation: Conversation,
   dropped: Iterable<Conversation>,
@@ -99,6 +99,6 @@ export async function remove(id: string): Promise<void> {
   try {
     await settled((await open()).transaction(STORE, "readwrite").objectStore(STORE).delete(id));
   } catch {
-    // What could not be stored needs no deleting.
+    // A conversation that could not be stored needs no deletion.
   }
 }

@@ -1,15 +1,15 @@
-/** Keeps conversations among those of this device. */
+/** Stores conversations on this device. */
 import { beyondLimits, DROPPED } from "./limits.ts";
 import { findChat, isRunning, state, update } from "./state.ts";
 import { save } from "./storage.ts";
 
-/** While an answer is written, and a closed page may lose as much of it. */
+/** Pause between two writes of a running answer. A closed page may lose as much of it. */
 const PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
-/** Pauses between two writes, in times of a write: one with large files takes long. */
+/** Minimum pause between two writes, as a multiple of the time of a write: a write with large files takes long. */
 const SHARE = 20;
 
-/** The last sentence about the storage that was shown. */
+/** The last shown sentence about storage. */
 let shown: string | undefined;
 
 export async function store(id = state.current.id): Promise<void> {
@@ -30,7 +30,7 @@ export async function store(id = state.current.id): Promise<void> {
 const waiting = new Set<string>();
 let pause = PAUSE_MS;
 
-/** Stores a chat after a pause, however often it changes meanwhile. */
+/** Stores a chat after a pause, once for all changes in it. */
 export function storeSoon(id: string): void {
   if (waiting.has(id)) return;
   waiting.add(id);
@@ -39,14 +39,14 @@ export function storeSoon(id: string): void {
 
 async function storeWaiting(id: string): Promise<void> {
   waiting.delete(id);
-  // Its end has been stored.
+  // The end of the answer was stored already.
   if (!isRunning(id)) return;
   const began = performance.now();
   await store(id);
   pause = Math.min(MAX_PAUSE_MS, Math.max(PAUSE_MS, SHARE * (performance.now() - began)));
 }
 
-/** Before the page goes. */
+/** Stores running answers before the page closes. */
 export function storeRunning(): void {
   for (const id of state.runs.keys()) void store(id);
 }

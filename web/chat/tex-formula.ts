@@ -1,8 +1,8 @@
-/** Draws a formula. It is shown as written until the code for that is loaded, and if its TeX is not known. */
+/** Draws a formula. The text is shown unchanged until the code is loaded, and if its TeX is not supported. */
 import { html, type TemplateResult } from "lit-html";
 import type { Formula } from "./formulas.ts";
 
-/** An element of its own draws a formula once, although the text around it is drawn at each token. */
+/** A formula as a separate element, which is drawn once, although the text around it is drawn at each token. */
 export function formula({ raw, tex, isDisplay }: Formula): TemplateResult {
   return html`<tex-formula tex=${tex} written=${raw.trim()} ?display=${isDisplay}></tex-formula>`;
 }
@@ -25,7 +25,7 @@ class TexFormula extends HTMLElement {
       const { drawFormula } = await import("./math.ts");
       if (tex === this.getAttribute("tex")) drawFormula(this, tex, this.hasAttribute("display"));
     } catch {
-      // The TeX is not known, or there is no connection.
+      // The TeX is not supported, or there is no connection.
       this.#showWritten();
     }
   }

@@ -1,4 +1,4 @@
-/** A conversation as an OpenChatML document. Loaded when somebody exports one. */
+/** A conversation as an OpenChatML document. Loaded with the first export. */
 import type { Message as HarmonyMessage } from "../../src/harmony/conversation.ts";
 import { parseJson } from "../../src/harmony/json.ts";
 import {
@@ -16,11 +16,11 @@ import { type AssistantPart, type Composed, toSteps } from "../../src/snippets/c
 
 export interface OpenChatMLExport {
   readonly text: string;
-  /** What the format does not have, for a sentence. */
+  /** Parts that the format lacks, for a sentence. */
   readonly left: readonly string[];
 }
 
-/** @throws Error that says what cannot be written */
+/** @throws Error that names the part that cannot be written */
 export function toOpenChatML(composed: Composed): OpenChatMLExport {
   const messages: HarmonyMessage[] = [];
   const callIds: (string | undefined)[] = [];

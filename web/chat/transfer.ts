@@ -18,7 +18,7 @@ import {
 import { fromMarkdown, toMarkdown } from "./markdown-file.ts";
 import { state, update } from "./state.ts";
 
-/** As much as the files of a message, and text. */
+/** Maximum size of a file: the files of a message, and text. */
 const MAX_BYTES = 25_000_000;
 const MAX_MESSAGES = 2_000;
 
@@ -73,7 +73,7 @@ function fromMarkdownFile(text: string): Conversation {
   return { ...toConversation(state.current.api, composed), ...title };
 }
 
-/** @throws Error that says why it is no conversation */
+/** @throws Error with the reason if the value is not a conversation */
 export function fromRequest(value: unknown): Conversation {
   if (!isObject(value)) throw new Error("it is not a request");
   const api = apiOf(value);
@@ -85,7 +85,7 @@ export function fromRequest(value: unknown): Conversation {
   return toConversation(api, composed);
 }
 
-/** Anthropic's body has a limit, or content that OpenAI's has not. */
+/** The API of a body. Anthropic's has a limit, or content that OpenAI's lacks. */
 function apiOf(body: Body): ApiName | undefined {
   if (body["input"] !== undefined) return "responses";
   if (!Array.isArray(body["messages"])) return undefined;

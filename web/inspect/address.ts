@@ -1,10 +1,10 @@
-/** The address of the page has the filter and the selected turn, so that Back works and a link can be shared. */
+/** The URL of the page contains the filter and the selected turn, so that Back works and a link can be shared. */
 import { fromParameters, toParameters } from "./filter.ts";
 import { plain } from "./format.ts";
 import { select } from "./selection.ts";
 import { state, update } from "./store.ts";
 
-/** The filter and the request id that the address names. */
+/** The filter and the request id in the URL. */
 export function readAddress(): { filter: string; isGrouped: boolean; turn: string | undefined } {
   const query = new URLSearchParams(location.search);
   return {
@@ -14,7 +14,7 @@ export function readAddress(): { filter: string; isGrouped: boolean; turn: strin
   };
 }
 
-/** @param isNew whether Back leads to the state before this one; not while somebody types */
+/** @param isNew whether Back leads to the previous state; false while the reader types */
 export function writeAddress(isNew: boolean): void {
   if (state.isShared) return;
   const query = toParameters(state.filter);
@@ -28,13 +28,13 @@ export function writeAddress(isNew: boolean): void {
   else history.replaceState(null, "", address);
 }
 
-/** Shows a turn, in the address too. */
+/** Shows a turn, and writes it into the URL. */
 export function openTurn(number: number): void {
   select(number);
   writeAddress(true);
 }
 
-/** Shows the turn with a request id, or says that there is none: another one in its place would pass for it. */
+/** Shows the turn with a request id, or a message that there is none: another turn in its place could be mistaken for it. */
 export function openNamed(id: string): void {
   const row = state.rows.find((each) => each.id === id);
   if (row === undefined) {
@@ -45,7 +45,7 @@ export function openNamed(id: string): void {
   }
 }
 
-/** Shows the turn that the address names, after Back and Forward. */
+/** Shows the turn in the URL, after Back and Forward. */
 export function followAddress(): void {
   addEventListener("popstate", () => {
     const { filter, isGrouped, turn } = readAddress();

@@ -1,4 +1,4 @@
-/** Running a turn again, and what was made from a turn: runs and forks, each with where its output differs. */
+/** Repeated runs of a turn, and the turns made from it: runs and forks, each with the first difference of its output. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { OPERATOR } from "../../src/inspect/again.ts";
 import { loadDifference, runTurn } from "./api.ts";
@@ -10,9 +10,9 @@ import { openComparison } from "./selection.ts";
 import { state, update } from "./store.ts";
 import type { Difference, Row } from "./types.ts";
 
-/** Runs that one press of a button starts, one after the other. */
+/** Numbers of runs that a button starts, one after the other. */
 const TIMES = [1, 5] as const;
-/** Shown of a turn, runs first: anybody may name it in a header. */
+/** Maximum related turns that are shown, runs first: any client may send a turn's id in a header. */
 const MAX_SHOWN = 10;
 
 export function runButtons(row: Row): TemplateResult | typeof nothing {
@@ -22,7 +22,7 @@ export function runButtons(row: Row): TemplateResult | typeof nothing {
       Stop (run ${runs.at} of ${runs.times})
     </button>`;
   }
-  // Without a prompt the request was rejected before its turn began.
+  // A request without a prompt was rejected before its turn began.
   if (!row.isComplete || !row.hasContent || row.promptTokens === null) return nothing;
   return html`<span class="joined">
     ${TIMES.map(
@@ -53,7 +53,7 @@ async function runAgain(row: Row, times: number): Promise<void> {
   }
 }
 
-/** The turn that this one was made from, and those that were made from it. */
+/** The turn from which this one was made, and the turns made from it. */
 export function relatives(row: Row): TemplateResult | typeof nothing {
   const { rows } = state;
   const origin = rows.find(({ id, number }) => id === row.forkedFrom && number < row.number);
@@ -69,7 +69,7 @@ export function relatives(row: Row): TemplateResult | typeof nothing {
   </ul>`;
 }
 
-/** Of several runs: how many wrote the same. */
+/** The number of runs with equal output. */
 function stability(row: Row, made: readonly Row[]): TemplateResult | typeof nothing {
   const runs = made.slice(0, MAX_SHOWN).filter((each) => isRun(each) && each.isComplete);
   const found = runs.map((run) => knownDifference(row, run));
@@ -113,7 +113,7 @@ function compareButton({ number }: Row): TemplateResult {
   </button>`;
 }
 
-/** How the output of the second turn differs from that of the first. Asked for when it is first drawn. */
+/** The difference between the outputs of two turns, requested when it is first drawn. */
 export function outputOf(before: Row, after: Row): TemplateResult | typeof nothing {
   if (!before.isComplete || !after.isComplete) return nothing;
   const difference = knownDifference(before, after);
@@ -131,12 +131,12 @@ export function outputOf(before: Row, after: Row): TemplateResult | typeof nothi
 
 const differences = new Map<string, Difference | null>();
 const asked = new Set<string>();
-/** One after the other: each makes the gateway build two records. */
+/** Requests in sequence: each makes the gateway build two records. */
 let asking: Promise<void> = Promise.resolve();
 
-/** Undefined: it is loading. Null: there is nothing to compare. */
+/** Undefined: the difference is loading. Null: there is no comparison. */
 function knownDifference(before: Row, after: Row): Difference | null | undefined {
-  // Numbers begin anew with the gateway.
+  // Numbers restart with the gateway.
   const key = [before.number, before.at, after.number, after.at].join("/");
   if (!asked.has(key)) {
     asked.add(key);
@@ -147,7 +147,7 @@ function knownDifference(before: Row, after: Row): Difference | null | undefined
 
 async function askAfter(other: Promise<void>, key: string, before: Row, after: Row): Promise<void> {
   await other;
-  // A turn that is no longer kept has none.
+  // A turn that was dropped has no difference.
   const difference = await loadDifference(before.number, after.number).catch(() => null);
   differences.set(key, difference);
   update({});

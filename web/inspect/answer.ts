@@ -14,7 +14,7 @@ const NAMES: Record<string, string> = {
   "tool-result": "result",
 };
 
-/** Characters of a part that are shown here. The middle column has the whole text. */
+/** Maximum characters of a part that are shown here. The middle column has the whole text. */
 const MAX_PART = 1200;
 
 export function answerPane({ record, row }: LoadedTurn): TemplateResult {

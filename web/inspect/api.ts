@@ -4,7 +4,7 @@ import { request, TokenRefused } from "./first-load.ts";
 import { addNews } from "./merge-news.ts";
 import type { Difference, KeyUses, LoadedTurn, News, Row } from "./types.ts";
 
-/** @param known of a running turn: only what is new is sent, and added to what is known. */
+/** @param known known part of a running turn, to which only new parts are added. */
 export async function loadTurn(number: number, known?: LoadedTurn): Promise<LoadedTurn> {
   const since = known?.row.number === number ? known.seen : undefined;
   const query = since === undefined ? "" : `?since=${encodeURIComponent(JSON.stringify(since))}`;
@@ -22,14 +22,14 @@ export async function loadKeyUses(): Promise<KeyUses | undefined> {
   return uses;
 }
 
-/** Saves a turn as a page that opens without the gateway, or as JSON for `harmony-gateway replay`. */
+/** Saves a turn as a page that works without the gateway, or as JSON for `harmony-gateway replay`. */
 export async function saveTurn(row: Row, as: "html" | "json"): Promise<void> {
   const response = await request(`turns/${row.number}/file?as=${as}`);
   const name = `turn-${row.id.replaceAll(/[^\w-]/g, "-").slice(0, 60)}`;
   saveFile(`${name}.${as}`, await response.blob());
 }
 
-/** Writes a turn into the gateway's folder for captures. Resolves with the file's path. */
+/** Makes the gateway write a turn into its folder for captures. Resolves with the file's path. */
 export async function captureTurn({ number }: Row): Promise<string> {
   const response = await request(`turns/${number}/capture`, { method: "POST" });
   const { path }: { path: string } = await response.json();
@@ -40,7 +40,7 @@ export async function pinTurn({ number, isPinned }: Row): Promise<void> {
   await request(`turns/${number}/pin`, { method: isPinned ? "DELETE" : "POST" });
 }
 
-/** Runs a turn again. It resolves when the run, which is a turn of its own, has ended. */
+/** Runs a turn again. Resolves when the run, which is another turn, has ended. */
 export async function runTurn({ number }: Row, signal: AbortSignal): Promise<void> {
   await request(`turns/${number}/again`, { method: "POST", signal });
 }

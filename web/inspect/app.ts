@@ -52,7 +52,7 @@ function top(): TemplateResult {
   });
 }
 
-/** Without turns a narrow screen shows how to make some in place of an empty list, unless the list has to be resumed. */
+/** Whether the list is shown. Without turns a narrow screen shows instructions in its place, unless the list has to be resumed. */
 function hasList(): boolean {
   return state.rows.length > 0 || state.isPaused;
 }
@@ -118,7 +118,7 @@ function mainPane(turn: LoadedTurn | undefined): TemplateResult {
   }
 }
 
-/** What bounds the list: an operator asks where older turns are. */
+/** The limits of the list, which explain why older turns are missing. */
 function keptWords(): string {
   const { overview } = state;
   if (overview === undefined) return "";
@@ -128,7 +128,7 @@ function keptWords(): string {
   return `keeps ${toCount(turns)} turns, ${toCount(Math.round(bytes / 2 ** 20))} MB, ${age}, in memory only`;
 }
 
-/** No turn is shown: the list or the selected turn has not come yet, or there is none. */
+/** The view without a turn: the list or the selected turn is loading, or there is none. */
 function noTurn(): TemplateResult {
   const { overview, rows, selected } = state;
   if (overview !== undefined && rows.length === 0) return empty();
@@ -169,10 +169,12 @@ function askForToken(): TemplateResult {
   </main>`;
 }
 
-/** Milliseconds for which the list waits for the newest turn: drawing both at once takes less time than one after the other. */
+/**
+ * Milliseconds for which the list waits for the newest turn: drawing both at once takes less time than drawing them separately.
+ */
 const MOMENT_MS = 100;
 
-/** @param first data that has been requested already */
+/** @param first data that was requested earlier */
 async function start(first: FirstLoad): Promise<void> {
   await attempt(async () => {
     const moment = new Promise((resolve) => setTimeout(resolve, MOMENT_MS));
@@ -200,7 +202,7 @@ async function showNewest({ newest }: FirstLoad): Promise<void> {
   drawNow();
 }
 
-/** The field for the token, where there is one. */
+/** Moves the focus to the field for the token, or to the main element. */
 function focusMain(): void {
   const target = root.querySelector(".token input") ?? root.querySelector("main");
   if (target instanceof HTMLElement) target.focus();
@@ -212,14 +214,14 @@ root.id = "app";
 document.body.append(root);
 let isDrawn = false;
 onChange(() => {
-  // Replaces the frame that the HTML came with.
+  // The frame in the HTML is replaced.
   if (!isDrawn) root.replaceChildren();
   isDrawn = true;
   const hadFocus = document.activeElement !== document.body;
   render(page(), root);
   const dialog = root.querySelector("dialog");
   if (dialog !== null && !dialog.open) dialog.showModal();
-  // The focused element has gone, such as the button of a run that has ended.
+  // The focused element was removed, such as the button of a run that has ended.
   if (hadFocus && document.activeElement === document.body) focusMain();
 });
 watchMenus();

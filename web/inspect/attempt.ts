@@ -1,8 +1,8 @@
-/** Work of which a failure is shown on the page. */
+/** Runs work whose failure is shown on the page. */
 import { TokenRefused } from "./first-load.ts";
 import { update } from "./store.ts";
 
-/** Shows what went wrong instead of failing. */
+/** Shows the error instead of throwing it. */
 export async function attempt(work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -161,10 +161,10 @@ function compareFacts(
   });
 }
 
-/** Further entries are left out. */
+/** Maximum entries. Further ones are left out. */
 const MAX_ALIGNED = 500;
 
-/** The longest common subsequence, so that one more message does not make all later ones differ. */
+/** Aligns entries by their longest common subsequence, so that one added message does not make all later ones differ. */
 function align<T>(
   left: readonly T[],
   right: readonly T[],

@@ -1,4 +1,4 @@
-/** The conversation as the model saw it, in cards with a colour and a letter per role and channel. */
+/** The conversation as sent to the model, in cards with a colour and a letter per role and channel. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { RecordedMessage } from "../../src/telemetry/record/schema.ts";
 import {
@@ -23,7 +23,7 @@ const SOURCES: Record<RecordedMessage["source"], string> = {
   gateway: "written by the gateway",
 };
 
-/** Characters of a message that are shown at first, and further ones by each press of its button: millions take seconds to lay out. */
+/** Characters of a message that are shown at first, and that each press of its button adds: millions take seconds to lay out. */
 const SHOWN = 6000;
 const MORE = 200_000;
 
@@ -129,7 +129,7 @@ function cardHead(message: RecordedMessage, index: number): TemplateResult {
   </div>`;
 }
 
-/** The beginning of a long text, and a button for more. */
+/** The beginning of a long text, with a button for more. */
 function longText(text: string, key: string): TemplateResult {
   const end = state.opened.get(key) ?? SHOWN;
   if (text.length <= end) return html`${text}`;

@@ -1,10 +1,10 @@
-/** How fast each model writes: samples of the number of tokens that it has written, of the last five minutes. */
+/** The speed of each model: samples of the number of its tokens in the last five minutes. */
 import type { EngineRow } from "./types.ts";
 
 const KEPT_MS = 300_000;
-/** The speed that is shown is that of the last seconds. */
+/** Time over which the current speed is measured. */
 const RECENT_MS = 5000;
-/** Points of the line. */
+/** Number of points of the line. */
 const POINTS = 60;
 
 interface Sample {
@@ -22,13 +22,13 @@ export function noteWritten(engines: readonly EngineRow[], at: number): void {
 }
 
 export interface Speed {
-  /** Tokens per second, of the last five seconds. */
+  /** Tokens per second in the last five seconds. */
   readonly now: number;
-  /** The same over the last minutes, oldest first. */
+  /** Tokens per second over the last minutes, oldest first. */
   readonly before: readonly number[];
 }
 
-/** Undefined until there are two samples. */
+/** Undefined: there are fewer than two samples. */
 export function speedOf(id: string): Speed | undefined {
   const known = samples.get(id) ?? [];
   const last = known.at(-1);
@@ -46,6 +46,6 @@ export function speedOf(id: string): Speed | undefined {
 
 function perSecond(from: Sample | undefined, to: Sample | undefined): number {
   if (from === undefined || to === undefined || to.at <= from.at) return 0;
-  // The gateway has been started anew.
+  // The number decreases when the gateway restarts.
   return Math.max(0, ((to.written - from.written) * 1000) / (to.at - from.at));
 }

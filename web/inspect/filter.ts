@@ -1,11 +1,11 @@
 /**
- * The filter of the list, as it is typed: `key:alice status:error >5s paris`. The address has the same as parameters, so that Back works
- * and a link can be shared.
+ * The filter of the list, as typed: `key:alice status:error >5s paris`. The URL contains it as parameters, so that Back works and
+ * a link can be shared.
  */
 import { chipsOf, toStatus } from "./format.ts";
 import type { Row } from "./types.ts";
 
-/** Fields that take a word, and the values of a turn that are compared with it. */
+/** Fields with a word, and the compared values of a turn. */
 const FIELDS = {
   key: (row) => [row.tenant],
   client: (row) => [row.client ?? ""],
@@ -21,11 +21,11 @@ export type Field = keyof typeof FIELDS;
 
 export interface Filter {
   readonly fields: readonly (readonly [Field, string])[];
-  /** Turns that took longer, in milliseconds. */
+  /** Duration that a turn must exceed, in milliseconds. */
   readonly slowerThan: number | undefined;
-  /** Turns of the last milliseconds. */
+  /** Maximum age of a turn, in milliseconds. */
   readonly since: number | undefined;
-  /** Each of them occurs somewhere. */
+  /** Words that must all occur in the turn. */
   readonly words: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export function parseFilter(text: string): Filter {
   return { fields, slowerThan, since, words };
 }
 
-/** @param now milliseconds since 1970 */
+/** @param now time in milliseconds since 1970 */
 export function matches(row: Row, filter: Filter, now: number): boolean {
   const { fields, slowerThan, since, words } = filter;
   if (slowerThan !== undefined && (row.ms ?? 0) <= slowerThan) return false;
@@ -71,7 +71,7 @@ export function matches(row: Row, filter: Filter, now: number): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** The parameters of an address for this filter. */
+/** The parameters of a URL for this filter. */
 export function toParameters(text: string): URLSearchParams {
   const { fields, slowerThan, since, words } = parseFilter(text);
   const query = new URLSearchParams();
@@ -82,7 +82,7 @@ export function toParameters(text: string): URLSearchParams {
   return query;
 }
 
-/** The filter of an address, as it would be typed. */
+/** The filter of a URL, as text. */
 export function fromParameters(query: URLSearchParams): string {
   const parts = Array.from(query, ([name, value]) => {
     if (value.length > MAX_VALUE) return "";
@@ -99,7 +99,7 @@ export function toggleField(text: string, field: Field, value: string): string {
   return togglePart(text, `${field}:${value.toLowerCase().replaceAll(/\s+/g, "")}`);
 }
 
-/** Adds a part to what is typed, or takes it out. */
+/** Adds a part to the text, or removes it. */
 export function togglePart(text: string, part: string): string {
   const parts = text.split(/\s+/).filter((each) => each !== "");
   const rest = parts.filter((each) => each.toLowerCase() !== part);

@@ -1,8 +1,8 @@
 /**
- * Asks for the list and for the newest turn while the rest of the page is still loading, so it imports little. A page with
- * a turn embedded in it asks for nothing.
+ * Requests the list and the newest turn while the rest of the page is loading, so this module imports little. A page with an
+ * embedded turn makes no requests.
  *
- * The token comes from the printed address, and is kept in this tab only.
+ * The token comes from the printed URL, and is stored for this tab only.
  */
 import { toGatewayUrl } from "../shared/gateway-url.ts";
 import { isHeaderValue } from "../shared/header-value.ts";
@@ -10,12 +10,12 @@ import type { LoadedTurn, Overview } from "./types.ts";
 
 const TOKEN_HEADER = "x-inspect-token";
 const STORED = "harmony-gateway-inspect";
-/** Milliseconds. The browser keeps what is stored in another process, and waiting for it takes as long as an answer. */
+/** Delay of storing, in milliseconds. The browser stores in another process, and waiting for it takes as long as an answer. */
 const STORE_AFTER_MS = 100;
 
 export interface FirstLoad {
   readonly overview: Promise<Overview>;
-  /** Undefined: there is no turn yet. */
+  /** The newest turn. Undefined: there are no turns yet. */
   readonly newest: Promise<LoadedTurn | undefined>;
 }
 
@@ -26,20 +26,20 @@ const UNSENDABLE =
 
 let token = "";
 
-/** The JSON of a turn in a file. There is no gateway then. */
+/** The JSON of a turn in a file, which works without a gateway. */
 export const sharedTurn = document.querySelector("#shared-turn")?.textContent ?? undefined;
 
-/** Undefined: there is no token to ask with, or no gateway. */
+/** Undefined: there is no token, or no gateway. */
 export const firstLoad = sharedTurn === undefined ? loadWith(findToken()) : undefined;
 
-/** @returns undefined without a token */
+/** @returns the requests, or undefined without a token */
 export function loadWith(given: string): FirstLoad | undefined {
   if (given === "") return undefined;
   token = given;
   const first = { overview: loadOverview(), newest: loadNewest() };
-  // A failure reaches the code that awaits them: until then it is not an unhandled one.
+  // The code that awaits them handles failures: until then they must not count as unhandled.
   for (const each of [first.overview, first.newest]) each.catch(() => undefined);
-  // The token should not be in bookmarks or screenshots.
+  // The token must not appear in bookmarks or screenshots.
   if (location.hash !== "")
     history.replaceState(null, "", `${location.pathname}${location.search}`);
   setTimeout(store, STORE_AFTER_MS);
@@ -47,12 +47,12 @@ export function loadWith(given: string): FirstLoad | undefined {
   return first;
 }
 
-/** The browser may forbid storage: the token then lives as long as the page. */
+/** Stores the token. If the browser forbids storage, the token is kept in memory only. */
 function store(): void {
   try {
     sessionStorage.setItem(STORED, token);
   } catch {
-    // The page has the token.
+    // The page has the token in memory.
   }
 }
 

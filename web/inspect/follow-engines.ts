@@ -6,7 +6,10 @@ import type { EngineRow } from "./types.ts";
 
 const EVERY_MS = 1000;
 
-/** Never resolves. After a failed request it tries again a second later. It rejects if the token is refused: the page then asks for another. */
+/**
+ * Requests the state. Never resolves. Retries a second after a failed request. Rejects if the token is refused: the page then
+ * asks for another.
+ */
 export async function followEngines(): Promise<never> {
   for (;;) {
     if (document.visibilityState === "visible") await askOnce();
@@ -15,7 +18,7 @@ export async function followEngines(): Promise<never> {
 }
 
 let shown = "";
-/** Nothing was being written. */
+/** Whether no model was writing. */
 let isStill = false;
 
 async function askOnce(): Promise<void> {

@@ -8,20 +8,23 @@ export function toMs(ms: number | null): string {
   return ms < 999.5 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** `12,345`. The browser's own formats are made anew for each number and time: half of what drawing a list of turns took. */
+/**
+ * Formats `12,345`. The browser's own formats are created anew for each number and time: half of the time to draw a list of
+ * turns.
+ */
 export function toCount(count: number | null | undefined): string {
   if (count === null || count === undefined) return "–";
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
-/** `23:59:59`, in the time zone of the browser. */
+/** Formats `23:59:59`, in the time zone of the browser. */
 export function toTime(at: string): string {
   const time = new Date(at);
   const parts = [time.getHours(), time.getMinutes(), time.getSeconds()];
   return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }
 
-/** `2026-11-28`, as the browser's clock has it. */
+/** Formats `2026-11-28`, in the time zone of the browser. */
 export function toDay(at: string): string {
   const time = new Date(at);
   const parts = [time.getFullYear(), time.getMonth() + 1, time.getDate()];
@@ -29,8 +32,8 @@ export function toDay(at: string): string {
 }
 
 /**
- * The same text with the characters that embed, override or isolate a direction by their names: no style keeps an open one from moving
- * what stands beside its text, such as a control token.
+ * Replaces characters that embed, override or isolate a direction by their names: no style keeps an open one from moving the text
+ * beside it, such as a control token.
  */
 export function plain(text: string): string {
   return text.replaceAll(
@@ -57,7 +60,7 @@ export function tokenText(id: number, tokens: Tokens): string {
   return text.map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
 }
 
-/** Undefined for a token that is text by itself. */
+/** Undefined: the token is text by itself. */
 export function brokenBytes(id: number, tokens: Tokens): readonly number[] | undefined {
   const text = tokens[id];
   return typeof text === "object" ? text : undefined;
@@ -102,10 +105,10 @@ export function hueOfPart(kind: string): Hue {
   }
 }
 
-/** `bad` is a 5xx, a failed turn or a broken stream; `warn` a rejected request or an answer that was cut. */
+/** `bad`: a 5xx, a failed turn or a broken stream. `warn`: a rejected request or an answer that was cut. */
 export type Tone = "good" | "warn" | "bad" | "busy" | "plain";
 
-/** An outcome as a word, and whether it is good or bad. */
+/** An outcome as a word, with its tone. */
 export function toOutcome(row: Pick<Row, "outcome" | "status">): {
   readonly word: string;
   readonly tone: Tone;
@@ -133,7 +136,7 @@ export function toOutcome(row: Pick<Row, "outcome" | "status">): {
   }
 }
 
-/** The same as the filter's `status:` has it. */
+/** The outcome as a value of the filter's `status:`. */
 export function toStatus(row: Pick<Row, "outcome" | "status">): string {
   const { tone } = toOutcome(row);
   if (tone === "bad") return "error";
@@ -141,9 +144,9 @@ export function toStatus(row: Pick<Row, "outcome" | "status">): string {
   return tone === "busy" ? "running" : "ok";
 }
 
-/** A fact about a turn that a reader looks for, with its meaning. */
+/** A notable fact about a turn, with its meaning. */
 export interface Chip {
-  /** In filters: `is:repaired`. */
+  /** Name of the fact in filters: `is:repaired`. */
   readonly name: string;
   readonly label: string;
   readonly meaning: string;
@@ -216,7 +219,7 @@ const STEERING_REPAIRS = new Set([
   "refused-call",
 ]);
 
-/** What a decision of the gateway means, in a few words. */
+/** Explanations of the gateway's decisions, in a few words. */
 export const DECISIONS: Record<string, string> = {
   continue: "let the model write",
   "constrain-turn": "let the model write under one constraint",

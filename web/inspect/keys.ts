@@ -1,4 +1,4 @@
-/** The keys of the page, and the help that lists them. */
+/** Keyboard commands of the page, and the help that lists them. */
 import type { TemplateResult } from "lit-html";
 import { isTyping } from "../shared/is-typing.ts";
 import { keysDialog } from "../shared/keys-dialog.ts";

@@ -10,7 +10,7 @@ import { toConversations } from "./totals.ts";
 import type { Row } from "./types.ts";
 import { fixedRows, onListScroll } from "./windowed.ts";
 
-/** What the menu adds to the filter, or takes out. */
+/** Parts of the filter that the menu adds or removes. */
 const CHOICES: readonly (readonly [label: string, part: string])[] = [
   ["errors", "status:error"],
   ["rejected", "status:rejected"],
@@ -93,7 +93,7 @@ export function listPane(): TemplateResult {
   </nav>`;
 }
 
-/** Sets what is typed, in the address too. */
+/** Sets the filter's text, and writes it into the URL. */
 function setFilter(filter: string, isNew = true): void {
   update({ filter });
   writeAddress(isNew);
@@ -123,7 +123,7 @@ async function clear(): Promise<void> {
   update({ rows, ...(!isShown && { turn: undefined, selected: undefined }) });
 }
 
-/** A row, and its place in its conversation: 0 is the newest of `size` turns. */
+/** A row, and its position in its conversation: 0 is the newest of `size` turns. */
 interface Item {
   readonly row: Row;
   readonly at: number;
@@ -175,13 +175,13 @@ function factsOf(row: Row): string {
   return facts.map((fact) => (fact === "" ? "" : ` · ${fact}`)).join("");
 }
 
-/** `alice · codex`. Without keys there is one tenant, which says nothing. */
+/** `alice · codex`. The only tenant of a gateway without keys is left out. */
 export function whoOf({ tenant, client }: Row): string {
   const names = [tenant === "anonymous" ? "" : tenant, client ?? ""];
   return names.filter((name) => name !== "").join(" · ") || "unknown client";
 }
 
-/** The first by its short name, and the number of the others: there is no room for more in one line. */
+/** The first fact by its short name, and the number of others: one line has no room for more. */
 function chips(row: Row): TemplateResult | typeof nothing {
   const { calls } = row;
   const [first, ...others] = [

@@ -1,4 +1,4 @@
-/** Adds what is new of a running turn to what the page has of it. */
+/** Adds new parts of a running turn to the page's copy. */
 import type {
   RecordedAnswer,
   RecordedCall,
@@ -7,9 +7,9 @@ import type {
 } from "../../src/telemetry/record/schema.ts";
 import type { LoadedTurn } from "./types.ts";
 
-/** The lists of `known` grow: a copy at each look would make long turns cost the square of their length. */
+/** Adds to the lists of `known` in place: a copy in each update would make long turns cost the square of their length. */
 export function addNews(known: LoadedTurn, news: LoadedTurn): LoadedTurn {
-  // The turn has ended: this is the whole record.
+  // The turn has ended: `news` is the whole record.
   if (news.seen === undefined || known.seen === undefined) return news;
   const { record } = known;
   const { settings, conversation, prompt, parsing } = record;

@@ -51,7 +51,7 @@ function summarize({ calls, times, end }: TurnRecord): string {
   return words.filter(Boolean).join(" · ");
 }
 
-/** Before the first token. */
+/** Progress of the prompt before the first token. */
 function prefillWords(call: RecordedCall | undefined): string {
   if (call?.prefill === undefined) return "";
   const { processed, total } = call.prefill;
@@ -68,7 +68,7 @@ function tokensPerSecond(calls: readonly RecordedCall[]): number | undefined {
   return ms > 0 ? Math.round((tokens / ms) * 1000) : undefined;
 }
 
-/** The time axis. The list beside it has the same information in words. */
+/** The time axis. The list beside it contains equal information in words. */
 function lanes(calls: readonly ShownCall[], record: TurnRecord): TemplateResult {
   const ends = calls.map(({ call }) => call.ended ?? call.reads.at(-1)?.ms ?? call.asked);
   const results = record.parts.filter(({ kind }) => kind === "tool-result");

@@ -1,4 +1,4 @@
-/** Above the turns: the engines' state, totals of what the filter shows, and what went wrong. */
+/** The overview above the turns: the engines' state, totals of the filtered turns, and problems. */
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
 import { openTurn } from "./address.ts";
@@ -17,12 +17,12 @@ const PROBLEM_WORDS = [
   ["cut", "cut at the limit"],
 ] as const;
 
-/** Kinds of problems that are listed. */
+/** Maximum kinds of problems that are listed. */
 const MAX_PROBLEMS = 5;
 
 export function overviewBar(): TemplateResult {
   const rows = visibleRows();
-  // Totals of thousands of turns take some milliseconds: scrolling does not change them.
+  // Totals of thousands of turns take some milliseconds, and scrolling does not change them.
   return html`<section class="overview" aria-label="Overview">
     ${state.engines.map((engine) => engineLine(engine))}
     ${guard([rows], () => html`${totalsLine(rows)} ${problemsList(rows)}`)}
@@ -30,7 +30,7 @@ export function overviewBar(): TemplateResult {
   </section>`;
 }
 
-/** Of the turns by which an engine's first token and cache are judged. */
+/** Maximum age of turns that count for an engine's first token and cache. */
 const RECENT_MS = 300_000;
 
 function engineLine(engine: EngineRow): TemplateResult {
@@ -76,7 +76,7 @@ function backendWords({ id, health, inFlight, failed }: EngineRow["backends"][nu
 
 const LINE = { width: 60, height: 16 };
 
-/** Tokens per second over the last minutes. */
+/** A line of tokens per second over the last minutes. */
 function speedLine(values: readonly number[]): TemplateResult {
   const most = Math.max(1, ...values);
   const points = values
@@ -118,7 +118,7 @@ function totalsLine(rows: readonly Row[]): TemplateResult | typeof nothing {
     speed,
   ];
   const shown = parts.filter((part) => part !== "");
-  // A line ends after a part and its dot.
+  // The text wraps after a part and its dot.
   return html`<p class="totals">
     ${shown.map((part, at) => html`<span>${part}${at + 1 < shown.length ? " ·" : ""}</span> `)}
   </p>`;
@@ -158,12 +158,12 @@ function problemsList(rows: readonly Row[]): TemplateResult | typeof nothing {
   </details>`;
 }
 
-/** Keys that are listed: the busiest. */
+/** Maximum keys that are listed, the busiest first. */
 const MAX_KEYS = 50;
 
 /**
- * Which key uses how much. With one key it says nothing. Without a filter the audit file says it, if there is one: it knows requests
- * from before the start, and those whose turns are no longer kept.
+ * The usage of each key. It is left out for a single key. Without a filter the data comes from the audit file, if there is one,
+ * which includes requests before the start and those of dropped turns.
  */
 function keysTable(rows: readonly Row[]): TemplateResult | typeof nothing {
   const audited = state.filter === "" ? state.keyUses : undefined;
@@ -212,7 +212,7 @@ function keysTable(rows: readonly Row[]): TemplateResult | typeof nothing {
   </details>`;
 }
 
-/** The file has grown since it was read. */
+/** Reads the file again, which has grown. */
 function readAgain({ target }: Event): void {
   const isOpened = target instanceof HTMLDetailsElement && target.open;
   if (isOpened && state.keyUses !== undefined) void attempt(readKeyUses);

@@ -45,7 +45,7 @@ export function requestBand({ record }: LoadedTurn): TemplateResult {
   </section>`;
 }
 
-/** The client's tools that the model was shown under other names. */
+/** The client's tools that were sent to the model under other names. */
 function shownTools({ settings }: TurnRecord): TemplateResult | typeof nothing {
   const pairs = [...(settings?.shownTools ?? []), ...(settings?.mappedTools ?? [])];
   if (pairs.length === 0) return nothing;
@@ -54,7 +54,7 @@ function shownTools({ settings }: TurnRecord): TemplateResult | typeof nothing {
   </ul>`;
 }
 
-/** Omitted text is also marked in words: a screen reader does not announce that it is grey and struck through. */
+/** Omitted text is also marked in words: a screen reader does not announce grey or struck text. */
 function bodyPiece({ text, why }: BodyPiece): TemplateResult {
   if (why === undefined) return html`${text}`;
   return html`<span class="left-out"><del>${text}</del> <span class="why">${why}</span></span>`;
@@ -97,7 +97,7 @@ function reasoningNote(from: string): TemplateResult {
   return html`<p class="note ${from === "lost" ? "bad" : ""}">${words[from] ?? from}</p>`;
 }
 
-/** Characters of a body that are shown. */
+/** Maximum characters of a body that are shown. */
 const MAX_SHOWN = 200_000;
 
 interface ShownBody {
@@ -105,7 +105,7 @@ interface ShownBody {
   readonly missing: Found;
 }
 
-/** Request bodies that have been read, because each change draws the whole page again. */
+/** Parsed request bodies, because each change draws the whole page again. */
 const known = new WeakMap<TurnRecord, ShownBody>();
 
 function readRequest(record: TurnRecord): ShownBody {

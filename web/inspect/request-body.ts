@@ -1,8 +1,8 @@
-/** A request's JSON for reading, with what could not be used marked where it stands. */
+/** A request's JSON for reading, with marks on the parts that could not be used. */
 
 export interface Thought {
   readonly text: string;
-  /** Why it was left out. Undefined: it was kept. */
+  /** The reason why the thought was left out. Undefined: it was kept. */
   readonly why: string | undefined;
 }
 
@@ -15,17 +15,17 @@ export interface Unused {
 
 export interface BodyPiece {
   readonly text: string;
-  /** Undefined: it was used. */
+  /** The reason why the text was not used. Undefined: it was used. */
   readonly why: string | undefined;
 }
 
 export interface MarkedBody {
   readonly pieces: readonly BodyPiece[];
-  /** What is not in the request as plain text: mostly reasoning that came encrypted, or was stored. */
+  /** Unused parts that the request does not contain as plain text: mostly reasoning that was encrypted or stored. */
   readonly missing: Unused;
 }
 
-/** @throws SyntaxError for a body that is not JSON, RangeError for one that is nested too deeply. */
+/** @throws SyntaxError for a body that is not JSON, RangeError for a body that is nested too deeply. */
 export function toMarkedBody(body: string, unused: Unused): MarkedBody {
   const writer = new MarkedWriter(unused);
   writer.write(JSON.parse(body), "");
@@ -35,7 +35,7 @@ export function toMarkedBody(body: string, unused: Unused): MarkedBody {
 /** Fields of the APIs that hold reasoning, and types of objects that do. */
 const THOUGHT_FIELDS = new Set(["reasoning", "reasoning_content", "reasoning_details", "thinking"]);
 const THOUGHT_TYPE = /^(reasoning|thinking)\b/;
-/** How far the elements of the request's lists are indented: its messages or items. */
+/** Indentation of the elements of the request's lists: its messages or items. */
 const MESSAGE_INDENT = "    ";
 
 class MarkedWriter {
@@ -46,9 +46,9 @@ class MarkedWriter {
   readonly #pieces: BodyPiece[] = [];
   /** For each text, the indexes of the thoughts with this text, in order. */
   readonly #places: ReadonlyMap<string, number[]>;
-  /** The first thought that has not been passed. */
+  /** Index of the first thought that was not passed yet. */
   #next = 0;
-  /** The last one found in this message, which may hold it more than once. */
+  /** The last thought found in this message, which may contain it more than once. */
   #own: Thought | undefined;
   #text = "";
 

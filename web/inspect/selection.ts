@@ -1,4 +1,4 @@
-/** The selected turn: which one it is, loading it while it runs, and what is new in the list. */
+/** The selected turn: its choice, its loading while it runs, and news of the list. */
 import { loadKeyUses, loadTurn } from "./api.ts";
 import { loadOverview } from "./first-load.ts";
 import { attempt } from "./attempt.ts";
@@ -28,7 +28,7 @@ async function refresh(number: number): Promise<void> {
   if (state.selected === number) show(turn, performance.now() - started);
 }
 
-/** @param cost milliseconds that it took to load */
+/** @param cost time of loading in milliseconds */
 export function show(turn: LoadedTurn, cost: number): void {
   update({ turn });
   if (turn.row.isComplete) return;
@@ -53,7 +53,7 @@ export async function readKeyUses(): Promise<void> {
   update({ keyUses: await loadKeyUses() });
 }
 
-/** New rows come first; known ones are replaced, and dropped ones go. */
+/** Merges news: new rows come first, known ones are replaced, and dropped ones are removed. */
 export function merge(news: News): void {
   if ("isBehind" in news) return void attempt(loadRows);
   const rows = new Map(
@@ -65,7 +65,7 @@ export function merge(news: News): void {
   seeOwn(news.rows);
 }
 
-/** The whole list anew: after a time without connection nobody knows what has been dropped. */
+/** Loads the whole list: after a time without connection, dropped turns are unknown. */
 export async function loadRows(): Promise<void> {
   const { turns } = await loadOverview();
   put(turns.toReversed());

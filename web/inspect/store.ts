@@ -9,27 +9,27 @@ export type Pane = "turn" | "compare";
 
 export interface State {
   overview: Overview | undefined;
-  /** Newest first. */
+  /** Rows, newest first. */
   rows: readonly Row[];
   selected: number | undefined;
   turn: LoadedTurn | undefined;
-  /** For comparison. */
+  /** The turn for comparison. */
   other: LoadedTurn | undefined;
   pane: Pane;
   view: TokenView;
-  /** Characters that are shown of long texts, where it is more than their beginning. */
+  /** Number of shown characters of long texts, if more than their beginning. */
   opened: ReadonlyMap<string, number>;
-  /** As it is typed. */
+  /** The filter as typed by the reader. */
   filter: string;
   isGrouped: boolean;
-  /** New turns wait, and are not shown. */
+  /** New turns are held back. */
   isPaused: boolean;
-  /** The rows as they will be shown when the list is resumed. */
+  /** The rows of the list after it is resumed. */
   waiting: readonly Row[];
   engines: readonly EngineRow[];
-  /** From the audit file, when it was last read. Undefined: there is none. */
+  /** Sums from the audit file, as last read. Undefined: there is no file. */
   keyUses: KeyUses | undefined;
-  /** A turn is being run again: which of how many times. */
+  /** The current run and the number of runs, while a turn is run again. */
   runs:
     | { readonly at: number; readonly times: number; readonly abort: AbortController }
     | undefined;
@@ -37,13 +37,13 @@ export interface State {
   isConnected: boolean;
   isRefused: boolean;
   problem: string;
-  /** What has been done, such as the name of a file. */
+  /** The result of an action, such as the name of a file. */
   notice: string;
   /** The page is a file with one turn in it. */
   isShared: boolean;
-  /** The gateway serves the chat, which this page links to. */
+  /** The page links to the chat. */
   readonly hasChat: boolean;
-  /** On a narrow screen: which side is shown. */
+  /** On a narrow screen: whether the list is shown. */
   isListOpen: boolean;
 }
 
@@ -78,21 +78,21 @@ export function update(changes: Partial<State>): void {
   drawSoon();
 }
 
-/** Rows that pass the filter: the same array until the rows or the filter change. */
+/** Rows that pass the filter: an identical array until the rows or the filter change. */
 export function visibleRows(): readonly Row[] {
   const { rows, filter: text } = state;
   if (visible?.rows === rows && visible.text === text) return visible.found;
   const filter = parseFilter(text);
   const now = Date.now();
   const found = rows.filter((row) => matches(row, filter, now));
-  // With `since:`, time changes them too.
+  // With `since:`, the result also depends on the time.
   visible = filter.since === undefined ? { rows, text, found } : undefined;
   return found;
 }
 
 let visible: { rows: readonly Row[]; text: string; found: readonly Row[] } | undefined;
 
-/** The same in the order of the list. */
+/** The visible rows in the order of the list. */
 export function listedRows(): readonly Row[] {
   const rows = visibleRows();
   return state.isGrouped ? toConversations(rows).flat() : rows;

@@ -1,9 +1,9 @@
-/** A recorded request as a command. The key is read from the environment. */
+/** A recorded request as a command. The command reads the key from the environment. */
 import { quoteShell } from "../../src/snippets/literals.ts";
 import { KEY_VARIABLE } from "../../src/snippets/snippet.ts";
 import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
 
-/** Undefined: the request, or its content, is not kept. */
+/** Undefined: the record has no request, or none of its content. */
 export function toCurl(
   { request }: Pick<TurnRecord, "request">,
   origin: string,

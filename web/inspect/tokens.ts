@@ -1,4 +1,4 @@
-/** Tokens and text, in three views. Control tokens are chips, which no typed text can look like. */
+/** Tokens and text, in three views. Control tokens are chips, which typed text cannot imitate. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { RecordedRecovery } from "../../src/telemetry/record/schema.ts";
 import { plain, shown } from "./format.ts";
@@ -6,7 +6,7 @@ import { state } from "./store.ts";
 import type { Unit } from "./units.ts";
 import { inBlocks } from "./windowed.ts";
 
-/** `<|start|>` as a chip with `start`. */
+/** A control token as a chip: `start` for `<|start|>`. */
 export function chip(name: string, id?: number): TemplateResult {
   const label = name.replaceAll(/[<>|]/g, "");
   const title = id === undefined ? "spelled out by the engine" : `control token ${id}`;
@@ -15,7 +15,7 @@ export function chip(name: string, id?: number): TemplateResult {
   >`;
 }
 
-/** Tokens in one block of the document. */
+/** Number of tokens in one block of the document. */
 const BLOCK = 800;
 
 /** A sequence of tokens. `key` changes when the tokens do. */
@@ -47,7 +47,7 @@ function cells(
   })}`;
 }
 
-/** White space that would be invisible. */
+/** Makes white space visible. */
 function visible(text: string): string {
   return plain(text)
     .replaceAll("\n", "↵")
@@ -55,7 +55,7 @@ function visible(text: string): string {
     .replace(/^ +$/, (run) => "·".repeat(run.length));
 }
 
-/** Joins neighbours of the same kind. */
+/** Joins adjacent tokens of equal kind. */
 function runs(
   units: readonly Unit[],
   pins: ReadonlyMap<number, readonly RecordedRecovery[]>,
@@ -104,7 +104,7 @@ function pinsAt(
   return (pins.get(at) ?? []).map((each) => pin(each));
 }
 
-/** A repair where it was made: the original text, and the result. */
+/** A repair at its position: the original text, and the result. */
 export function pin({ name, was, became }: RecordedRecovery): TemplateResult {
   return html`<details class="pin">
     <summary><span class="pin-mark" aria-hidden="true">⚑</span>${name}</summary>

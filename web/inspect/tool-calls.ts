@@ -1,4 +1,4 @@
-/** The calls of a turn with their results: those that the prompt has, and those that the model wrote. */
+/** The calls of a turn with their results: from the prompt, and from the model's output. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { RecordedText, TurnRecord } from "../../src/telemetry/record/schema.ts";
 import { shown, toCount, toMs } from "./format.ts";
@@ -8,18 +8,18 @@ import { inBlocks } from "./windowed.ts";
 interface ToolCall {
   readonly name: string;
   readonly args: RecordedText;
-  /** Undefined: the client sends it with a later request. */
+  /** Result of the call. Undefined: the client sends it with a later request. */
   readonly result: RecordedText | undefined;
   readonly by: "client" | "gateway";
-  /** It is in the prompt: an earlier turn made it. */
+  /** The call is in the prompt: an earlier turn made it. */
   readonly isEarlier: boolean;
-  /** The gateway has rejected it, and the model has written another one. */
+  /** The gateway has rejected the call, and the model has written another one. */
   readonly isRejected: boolean;
   readonly isFailed: boolean;
   readonly ms: number | undefined;
 }
 
-/** Characters of arguments and of a result that are shown here: the bands have the whole text. */
+/** Maximum characters of arguments and of a result that are shown here: the bands have the whole text. */
 const MAX_SHOWN = 300;
 
 export function toolCallsBand({ record, row }: LoadedTurn): TemplateResult | typeof nothing {
@@ -76,7 +76,10 @@ function begin(text: RecordedText): string {
   return all.length > MAX_SHOWN ? `${all.slice(0, MAX_SHOWN)}…` : all;
 }
 
-/** A result follows its call, and says the recipient as its name. Results of parallel calls are in the order of the calls. */
+/**
+ * Calls in the prompt. A result follows its call, and has the recipient as its name. Results of parallel calls are in the order
+ * of the calls.
+ */
 function callsInPrompt({ conversation, settings }: TurnRecord): ToolCall[] {
   const calls: ToolCall[] = [];
   const open: { readonly recipient: string; readonly at: number }[] = [];

@@ -1,19 +1,19 @@
-/** Numbers over the turns that pass the filter, equal problems together, and turns by conversation. */
+/** Totals of the filtered turns, equal problems together, and turns by conversation. */
 import { toOutcome, toStatus } from "./format.ts";
 import type { KeyUse, Row } from "./types.ts";
 
 export interface Totals {
   readonly turns: number;
   readonly failed: number;
-  /** Rejected before anything could fail: in no rate of failures. */
+  /** Requests rejected before a failure was possible, which count in no rate of failures. */
   readonly rejected: number;
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly completionTokens: number;
-  /** Milliseconds; null without a turn that has one. */
+  /** Times in milliseconds. Null: no turn has one. */
   readonly firstToken: Percentiles;
   readonly duration: Percentiles;
-  /** Of the turns that have ended: tokens by the seconds between first token and end. */
+  /** Tokens of the ended turns, by the seconds between first token and end. */
   readonly tokensPerSecond: number | null;
 }
 
@@ -51,22 +51,22 @@ function toPercentiles(values: readonly (number | null)[]): Percentiles {
   return { p50: at(0.5), p95: at(0.95) };
 }
 
-/** Turns that ended badly for one reason. */
+/** Turns with errors of one reason. */
 export interface Problem {
   readonly status: "error" | "rejected" | "cut";
   readonly text: string;
   readonly count: number;
   readonly keys: readonly string[];
-  /** The newest turn with it. */
+  /** The newest turn with this problem. */
   readonly newest: Row;
 }
 
 const ORDER = ["error", "rejected", "cut"] as const;
 
-/** Failures first, then the commonest. */
+/** Problems: failures first, then the most frequent. */
 export function toProblems(rows: readonly Row[]): Problem[] {
   const bad = rows.filter((row) => ["bad", "warn"].includes(toOutcome(row).tone));
-  // A failure and a rejection may have the same reason.
+  // A failure and a rejection may have equal reasons.
   const alike = Map.groupBy(bad, (row) => `${toStatus(row)} ${textOf(row)}`);
   return Array.from(alike.values(), (same) => {
     const newest = newestOf(same);
@@ -93,10 +93,10 @@ function newestOf(rows: readonly Row[]): Row {
   return rows.reduce((newest, row) => (row.number > newest.number ? row : newest));
 }
 
-/** Names of clients that are listed of a key. */
+/** Maximum clients that are listed for a key. */
 const MAX_CLIENTS = 4;
 
-/** The key with the most turns first, as the audit file has its requests. */
+/** The keys with their turns, in the form of the audit file. The key with the most turns is first. */
 export function toKeys(rows: readonly Row[]): KeyUse[] {
   const byKey = Map.groupBy(rows, ({ tenant }) => tenant);
   return Array.from(byKey, ([key, own]): KeyUse => {
@@ -114,7 +114,7 @@ export function toKeys(rows: readonly Row[]): KeyUse[] {
   }).toSorted((a, b) => b.requests - a.requests || (a.at < b.at ? 1 : -1));
 }
 
-/** Conversations by their newest turn, each with its turns, newest first. Turns without one stand alone. */
+/** Conversations by their newest turn, each with its turns, newest first. A turn without a conversation is a separate group. */
 export function toConversations(rows: readonly Row[]): Row[][] {
   const groups = Map.groupBy(rows, ({ conversation, number, tenant }) =>
     conversation === null ? `turn ${number}` : `${tenant} ${conversation.id}`,

@@ -1,4 +1,4 @@
-/** The selected turn: what it is, what can be done with it, and its bands. */
+/** The selected turn: its summary, its actions, and its bands. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
 import { toGatewayUrl } from "../shared/gateway-url.ts";
@@ -67,7 +67,7 @@ export function turnView(turn: LoadedTurn): TemplateResult {
         : nothing
     }
     ${guard(
-      // A million tokens take a second to lay out: what happens in the list does not change them.
+      // A million tokens take a second to lay out: changes of the list do not affect them.
       [record, state.view, state.opened],
       () =>
         html`${requestBand(turn)} ${conversationBand(turn)} ${toolCallsBand(turn)}
@@ -82,7 +82,7 @@ const API_NAMES = {
   messages: "Messages",
 } satisfies Record<LoadedTurn["record"]["api"], string>;
 
-/** In full, not only for a pointer that rests on them. */
+/** The meanings of the chips in full, not only as tooltips. */
 function chipsMeaning(row: Row): TemplateResult | typeof nothing {
   const chips = chipsOf(row);
   if (chips.length === 0) return nothing;
@@ -109,10 +109,10 @@ function exportMenu(turn: LoadedTurn): TemplateResult {
   </details>`;
 }
 
-/** Longest request in a link: neither Chromium nor the chat opens an address of more than two million characters. */
+/** Maximum length of a request in a link: neither Chromium nor the chat opens a URL of more than two million characters. */
 const MAX_LINKED = 1_900_000;
 
-/** The request fills the chat, and is not sent. Undefined content is none of the record's. */
+/** A link that fills the chat with the request, without sending it. There is no link without a recorded body. */
 function openInChat({ record }: LoadedTurn): TemplateResult | typeof nothing {
   const body = record.request?.body;
   if (!state.hasChat || typeof body !== "string" || body === "") return nothing;
@@ -123,7 +123,7 @@ function openInChat({ record }: LoadedTurn): TemplateResult | typeof nothing {
   return html`<a class="pill" href="./#request=${request}&fork=${record.id}">Open in chat</a>`;
 }
 
-/** Into the gateway's folder for captures, or by the browser. */
+/** Saves the turn into the gateway's folder for captures, or as a download. */
 async function saveForReplay(row: Row): Promise<void> {
   if (!state.overview?.hasCapture) return saveTurn(row, "json");
   update({ notice: `Saved as ${await captureTurn(row)}`, problem: "" });

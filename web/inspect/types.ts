@@ -1,4 +1,4 @@
-/** What the gateway sends to the page. */
+/** The data that the gateway sends to the page. */
 import type { toEngineRows } from "../../src/inspect/engines.ts";
 import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
 import type { SeenRecord } from "../../src/telemetry/record/seen-record.ts";
@@ -10,7 +10,7 @@ export type { Difference } from "../../src/inspect/first-difference.ts";
 export interface Row extends TurnSummary {
   readonly number: number;
   readonly isComplete: boolean;
-  /** Kept until it is unpinned. */
+  /** The turn is kept until it is unpinned. */
   readonly isPinned: boolean;
 }
 
@@ -21,27 +21,27 @@ export interface LoadedTurn {
   readonly row: Row;
   readonly record: TurnRecord;
   readonly tokens: Tokens;
-  /** For a running turn: how much of it this is. */
+  /** The position up to which a running turn is loaded. */
   readonly seen?: SeenRecord;
 }
 
 export interface Overview {
   readonly version: string;
   readonly hasKeys: boolean;
-  /** Other processes listen on the same port, whose turns are not here. */
+  /** Other processes listen on the same port, whose turns are not listed. */
   readonly isOneOfSeveral: boolean;
   /** Turns can be written into a folder of the gateway. */
   readonly hasCapture: boolean;
-  /** What bounds the turns that the gateway keeps. */
+  /** Limits of the turns that the gateway keeps. */
   readonly keeps: { readonly turns: number; readonly bytes: number; readonly seconds: number };
   readonly models: readonly string[];
   readonly turns: readonly Row[];
 }
 
-/** What has changed in the list. */
+/** Changes of the list. */
 export type News =
   | { readonly rows: readonly Row[]; readonly dropped: readonly number[] }
-  /** So much that the list is to be loaded again. */
+  /** There were too many changes: the page must load the list again. */
   | { readonly isBehind: true };
 
 export type EngineRow = ReturnType<typeof toEngineRows>[number];

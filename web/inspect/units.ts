@@ -1,11 +1,11 @@
-/** The output of an engine call, unit by unit, with the part each was read as. */
+/** The output of an engine call, unit by unit, each with its part. */
 import type { RecordedCall, TurnRecord } from "../../src/telemetry/record/schema.ts";
 import { brokenBytes, hueOfPart, type Hue, isSpecial, tokenText } from "./format.ts";
 import type { Tokens } from "./types.ts";
 
-/** A token, or the text of one read where the engine gives no ids. */
+/** A token, or the text of one read if the engine returns no ids. */
 export interface Unit {
-  /** Its index among the units of the call. */
+  /** Index among the units of the call. */
   readonly at: number;
   readonly id: number | undefined;
   readonly text: string;
@@ -13,7 +13,7 @@ export interface Unit {
   readonly bytes: readonly number[] | undefined;
   readonly isSpecial: boolean;
   readonly ms: number;
-  /** Index of the part it was read as. */
+  /** Index of the unit's part. */
   readonly part: number | undefined;
   readonly hue: Hue | undefined;
   /** False: the gateway stopped reading before it. */

@@ -4,11 +4,11 @@ import { repeat } from "lit-html/directives/repeat.js";
 import { drawNow } from "../shared/redraw.ts";
 import { update } from "./store.ts";
 
-/** Renders its content when it comes near the screen, and keeps its height afterwards. */
+/** An element that renders its content when it approaches the screen, and keeps its height afterwards. */
 class LazyBlock extends HTMLElement {
-  /** Set before it is connected. */
+  /** Creates the content. Set before the element is connected. */
   content: (() => TemplateResult) | undefined;
-  /** Changes when the content does. */
+  /** Changes with the content. */
   #key: unknown;
   #isShown = false;
   readonly #observer = new IntersectionObserver(
@@ -46,7 +46,7 @@ customElements.define("lazy-block", LazyBlock);
 /**
  * Content in blocks of `size` items. Up to one block is rendered at once.
  *
- * @param key changes when the items do
+ * @param key changes with the items
  */
 export function inBlocks<T>(
   items: readonly T[],
@@ -62,10 +62,10 @@ export function inBlocks<T>(
   })}`;
 }
 
-/** Pixels, the same as in the style sheet. */
+/** Height of a row in pixels, as in the style sheet. */
 const ROW_HEIGHT = 68;
 
-/** Rows in a box that scrolls, at most as high as the window: only those that can be seen are in the document. */
+/** Rows in a box that scrolls, with at most the window's height: only visible rows are in the document. */
 export function fixedRows<T>(
   items: readonly T[],
   keyOf: (item: T) => number,
@@ -82,7 +82,7 @@ export function fixedRows<T>(
 
 let scrollTop = 0;
 
-/** For the box around {@link fixedRows}. */
+/** The scroll handler of the box around {@link fixedRows}. */
 export function onListScroll(event: Event): void {
   if (!(event.currentTarget instanceof HTMLElement)) return;
   ({ scrollTop } = event.currentTarget);
@@ -97,7 +97,7 @@ export function rowAtTop(): number {
 /** Scrolls the box with its rows, which have moved down by a number of rows. */
 export function keepInPlace(by: number): void {
   if (by === 0) return;
-  // The box is as high as its rows before it scrolls.
+  // The box must have the height of its rows before it scrolls.
   drawNow();
   const box = document.querySelector(".list-box");
   if (box !== null) box.scrollTop += by * ROW_HEIGHT;

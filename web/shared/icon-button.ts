@@ -1,10 +1,10 @@
-/** A button with an icon alone. Its name is also shown where a mouse rests on it. */
+/** A button with an icon only. Its name is also its tooltip. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { icon, type IconName } from "./icons.ts";
 
 export interface ButtonOptions {
   readonly isDisabled?: boolean;
-  /** Of what it opens. Absent: it opens nothing. */
+  /** Whether the controlled element is open. Absent: the button controls none. */
   readonly isOpen?: boolean;
   readonly style?: string;
 }

@@ -1,4 +1,4 @@
-/** Icons, drawn with the colour of the text. A button that has only one names itself. */
+/** Icons in the colour of the text. A button with only an icon needs a name. */
 import { svg, type SVGTemplateResult } from "lit-html";
 
 const PATHS = {

@@ -1,7 +1,10 @@
-/** The list of keys, as a modal dialog once `showModal` has been called: the browser keeps the focus in it, and closes it with Escape. */
+/**
+ * The list of keyboard commands, as a modal dialog once `showModal` has been called: the browser keeps the focus in it, and
+ * closes it with Escape.
+ */
 import { html, type TemplateResult } from "lit-html";
 
-/** @param keys and what each does; those that are pressed together have a space between them */
+/** @param keys keys with their effects; keys of a combination are separated by a space */
 export function keysDialog(
   keys: readonly (readonly [keys: string, does: string])[],
   close: () => void,

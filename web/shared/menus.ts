@@ -1,4 +1,4 @@
-/** Menus are `<details class="menu">`: the browser opens them, and closes them by their own button only. */
+/** Menus are `<details class="menu">`, which the browser opens, and closes by their own button only. */
 
 /** Closes menus when the reader chooses an item, or clicks elsewhere. */
 export function watchMenus(): void {
@@ -10,15 +10,15 @@ export function watchMenus(): void {
 /**
  * Closes the open menus.
  *
- * @param button that was pressed: the browser opens or closes its menu
- * @returns whether one was open
+ * @param button pressed button, whose menu the browser opens or closes
+ * @returns whether a menu was open
  */
 export function closeMenus(button: Element | null = null): boolean {
   const open = Array.from(
     document.querySelectorAll<HTMLDetailsElement>("details.menu[open]"),
   ).filter((menu) => !menu.contains(button));
   for (const menu of open) {
-    // An item that has the focus would lose it.
+    // A focused item would lose the focus.
     if (menu.contains(document.activeElement)) menu.querySelector("summary")?.focus();
     menu.open = false;
   }

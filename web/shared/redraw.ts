@@ -1,7 +1,7 @@
 /** Draws a page once per frame after changes. */
 
 let draw: () => void = () => undefined;
-/** The frame that will draw what has changed. */
+/** The frame that will draw the changes. */
 let frame: number | undefined;
 
 /** @param redraw called once per frame after changes */
@@ -13,7 +13,7 @@ export function drawSoon(): void {
   frame ??= requestAnimationFrame(drawNow);
 }
 
-/** Draws what has changed without waiting for the next frame. */
+/** Draws the changes without waiting for the next frame. */
 export function drawNow(): void {
   if (frame === undefined) return;
   cancelAnimationFrame(frame);

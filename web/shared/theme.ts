@@ -1,6 +1,6 @@
 /**
- * Light or dark, if the reader prefers another than the system's. A cookie keeps it, so that the gateway writes it into the HTML of
- * each page: none is drawn in the wrong colours first.
+ * Light or dark, if the reader prefers another theme than the system's. A cookie stores it, so that the gateway writes it into
+ * the HTML of each page, which is never drawn in the wrong colours first.
  */
 import { THEME_COOKIE, type Theme, toTheme } from "../../src/api/pages/theme.ts";
 

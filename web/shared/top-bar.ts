@@ -1,16 +1,16 @@
-/** The bar at the top of the chat and of the inspector. `/api`, which runs no script, writes the same as HTML. */
+/** The bar at the top of the chat and of the inspector. `/api`, which runs no script, contains equal HTML. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { Place, PlaceLink } from "../../src/api/pages/places.ts";
 import { iconButton } from "./icon-button.ts";
 import { getTheme, nextTheme, setTheme } from "./theme.ts";
 
 export interface TopBar {
-  /** A turn in a file has none. */
+  /** Links to pages. A turn in a file has none. */
   readonly places: readonly PlaceLink[];
   readonly current: Place;
-  /** Shows what a narrow window hides. */
+  /** Button for content that a narrow window hides. */
   readonly menu: unknown;
-  /** Parts with the class `fact` but the first are left out where there is no room. */
+  /** The status. Its parts with the class `fact`, except the first, are left out where there is no room. */
   readonly status: TemplateResult;
   /** Further buttons. */
   readonly tools: unknown;

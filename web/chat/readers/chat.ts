@@ -1,4 +1,4 @@
-/** Reads the chunks of Chat Completions. */
+/** Parses the chunks of Chat Completions. */
 import { isObject, members, number, objects, text } from "../../../src/snippets/read.ts";
 import type { Draft, ReadEvent } from "./draft.ts";
 

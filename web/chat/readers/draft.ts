@@ -1,8 +1,8 @@
-/** An answer while it is written: its parts grow by the events of any API. */
+/** An answer while it is written: events of any API add to its parts. */
 import type { ApiName } from "../../../src/snippets/composed.ts";
 import type { AnswerPart, GatewayCall, Usage } from "../conversation.ts";
 
-/** Characters of a result that are kept. */
+/** Maximum characters of a result. */
 const MAX_RESULT = 20_000;
 
 export class Draft {
@@ -10,18 +10,18 @@ export class Draft {
   usage: Usage = {};
   finish: string | undefined;
   problem: string | undefined;
-  /** The last part of those before it: an answer that is continued. */
+  /** The last part of a continued answer before its continuation. */
   readonly #before: AnswerPart | undefined;
   readonly #now: () => number;
 
-  /** @param parts those before it, in a loop of tool calls */
+  /** @param parts earlier parts of the answer, in a loop of tool calls */
   constructor(parts: readonly AnswerPart[], now: () => number) {
     this.parts = [...parts];
     this.#before = parts.at(-1);
     this.#now = now;
   }
 
-  /** Adds to the last part if it is of this kind and `isNew` is false. A text that was stopped goes on; a thought does not. */
+  /** Appends to the last part if it has this type and `isNew` is false. A stopped text continues; a stopped thought does not. */
   write(type: "reasoning" | "text", text: string, isNew = false): void {
     if (text === "" && !isNew) return;
     const last = this.parts.at(-1);
@@ -52,7 +52,7 @@ export class Draft {
     this.parts[index] = { ...part, arguments: part.arguments + text, ended: this.#now() };
   }
 
-  /** A call that the gateway runs: when it begins, and with more that is known of it. */
+  /** Notes a call that the gateway runs: at its start, and with later changes. */
   ran(id: string, changes: Partial<Omit<GatewayCall, "type" | "id">>): void {
     const index = this.#find(id);
     const part = this.parts[index];
@@ -72,5 +72,5 @@ export class Draft {
   }
 }
 
-/** Takes the data of one event. */
+/** Receives the data of one event. */
 export type ReadEvent = (event: Readonly<Record<string, unknown>>) => void;

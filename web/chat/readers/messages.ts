@@ -1,4 +1,4 @@
-/** Reads the events of Anthropic's Messages. */
+/** Parses the events of Anthropic's Messages. */
 import { isObject, members, number, objects, text } from "../../../src/snippets/read.ts";
 import type { Draft, ReadEvent } from "./draft.ts";
 
@@ -49,7 +49,7 @@ export function readMessages(draft: Draft): ReadEvent {
   };
 }
 
-/** Of a search, a page or code: the parts that people read. */
+/** The readable parts of the result of a search, a page or code. */
 function toResult(content: unknown): string {
   if (Array.isArray(content)) {
     return objects(content)
@@ -61,7 +61,7 @@ function toResult(content: unknown): string {
   return text(code) ?? text(stdout) ?? text(data) ?? JSON.stringify(content);
 }
 
-/** A thought goes back with its text, as one block. */
+/** Seals a thought, which is sent back with its text as one block. */
 function seal(draft: Draft, signature: string): void {
   const thought = draft.parts.findLast((part) => part.type === "reasoning");
   if (thought === undefined) return;

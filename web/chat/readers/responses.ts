@@ -1,10 +1,10 @@
-/** Reads the events of Responses. */
+/** Parses the events of Responses. */
 import type { Body } from "../../../src/snippets/composed.ts";
 import { isObject, members, number, objects, text } from "../../../src/snippets/read.ts";
 import type { Draft, ReadEvent } from "./draft.ts";
 
 export function readResponses(draft: Draft): ReadEvent {
-  /** Ids of calls by those of their items. */
+  /** Ids of calls by the ids of their items. */
   const calls = new Map<string, string>();
   return (event) => {
     const type = text(event["type"]) ?? "";
@@ -53,7 +53,7 @@ interface Ran {
   readonly result: unknown;
 }
 
-/** Where each type of call that the gateway runs has its name, its arguments and its result. */
+/** Name, arguments and result of each type of call that the gateway runs. */
 const RAN: ReadonlyMap<string, (item: Body) => Ran> = new Map([
   ["web_search_call", readSearch],
   ["code_interpreter_call", readCode],

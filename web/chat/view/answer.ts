@@ -1,4 +1,4 @@
-/** An answer: reasoning, text and calls in the order in which they were written, and what can be done with it. */
+/** An answer: reasoning, text and calls in order, and the actions on it. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { ALL_APIS } from "../../../src/snippets/snippet.ts";
 import { proceedWith, regenerate } from "../actions.ts";
@@ -61,10 +61,10 @@ function partView(
   }
 }
 
-/** Whether the reader has opened or closed a thought, by its place. */
+/** Thoughts that the reader has opened or closed, by position. */
 const chosen = new Map<string, boolean>();
 
-/** Of the last request, if they are all of this thought. */
+/** Reasoning tokens of the last request, if all of them belong to this thought. */
 function thoughtTokens({ parts, usage }: Answer, index: number): number {
   const begin = parts.findLastIndex(({ type }, at) => type === "call" && at < parts.length - 1);
   const thoughts = parts.flatMap(({ type }, at) => (type === "reasoning" && at > begin ? at : []));
@@ -77,7 +77,7 @@ interface Thought {
   readonly tokens: number;
 }
 
-/** Open while it is written, and folded when the answer begins, unless the reader decides otherwise. */
+/** A thought: open while it is written, folded when the answer begins, unless the reader has changed it. */
 function reasoningView(
   part: Extract<AnswerPart, { type: "reasoning" }>,
   { isWriting, place, tokens }: Thought,
@@ -90,7 +90,7 @@ function reasoningView(
   return html`<details class="reasoning ${isWriting ? "writing" : ""}" ?open=${isOpen}>
     <summary
       @click=${({ currentTarget }: Event) => {
-        // The browser opens it. Drawing the page at once would scroll it to the end of the conversation, away from the thought.
+        // The browser opens the thought. Drawing the page at once would scroll it to the end of the conversation.
         const details = currentTarget instanceof Element ? currentTarget.parentElement : null;
         if (details instanceof HTMLDetailsElement) chosen.set(place, !details.open);
       }}
@@ -106,14 +106,14 @@ function sealedNote(value: object): TemplateResult {
   return html`<p class="quiet sealed">Reasoning: encrypted, ${kilobytes} KB, sent back unread</p>`;
 }
 
-/** The gateway's sentences have names of fields between backticks. */
+/** A sentence of the gateway, with names of fields between backticks as code. */
 function withCode(sentence: string): readonly unknown[] {
   return sentence
     .split(/`([^`]*)`/)
     .map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`));
 }
 
-/** After many requests in a row, a failure, a stop, or a page that was closed. */
+/** The button that continues an answer: after many requests in a row, a failure, a stop, or a closed page. */
 function continuing(answer: Answer): TemplateResult | typeof nothing {
   const hasResults = canContinue(answer);
   const isLast = toPath(state.current).at(-1)?.id === answer.id;

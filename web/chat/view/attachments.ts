@@ -1,10 +1,10 @@
-/** The files of a message, by their names: the page loads no picture. */
+/** The files of a message, by name: the page loads no pictures. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { MessageFile } from "../conversation.ts";
 import { icon } from "../../shared/icons.ts";
 import { iconButton } from "../../shared/icon-button.ts";
 
-/** @param onRemove absent: they have been sent */
+/** @param onRemove absent: the files have been sent */
 export function attachments(
   files: readonly MessageFile[],
   onRemove?: (file: MessageFile) => void,
@@ -21,12 +21,12 @@ export function attachments(
   </ul>`;
 }
 
-/** About as many characters a token has. */
+/** Approximate characters of a token. */
 const CHARACTERS_PER_TOKEN = 4;
 
 function toSize(file: MessageFile): string {
   if ("text" in file) return `about ${Math.ceil(file.text.length / CHARACTERS_PER_TOKEN)} tokens`;
-  // Base64 has four characters for three bytes.
+  // Base64 uses four characters for three bytes.
   const kilobytes = Math.ceil((file.url.length * 3) / 4000);
   return kilobytes < 1000 ? `${kilobytes} KB` : `${(kilobytes / 1000).toFixed(1)} MB`;
 }

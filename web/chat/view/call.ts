@@ -1,4 +1,4 @@
-/** Calls of functions, with a field for the result, and those that the gateway has run. */
+/** Calls of functions, with a field for the result, and calls that the gateway has run. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { answerCall, forgetResult } from "../actions.ts";
 import type { Answer, AnswerPart, GatewayCall } from "../conversation.ts";
@@ -9,7 +9,7 @@ import { state } from "../state.ts";
 
 type Call = Extract<AnswerPart, { type: "call" }>;
 
-/** Shorter arguments stand beside the name. */
+/** Maximum characters of arguments that are shown beside the name. */
 const MAX_BESIDE = 60;
 
 export function callView(answer: Answer, call: Call): TemplateResult {
@@ -20,7 +20,7 @@ export function callView(answer: Answer, call: Call): TemplateResult {
   </section>`;
 }
 
-/** Its result is folded: the model has read it, and says what matters. */
+/** A call that the gateway has run. Its result is folded: the model's answer contains the important parts. */
 export function gatewayCallView(call: GatewayCall): TemplateResult {
   return html`<section class="call" aria-label="Call of ${call.name}, run by the gateway">
     ${head(call, html`<span class="quiet">run by the gateway</span>`)}
@@ -91,7 +91,7 @@ function resultForm(answer: Answer, call: Call): TemplateResult {
   </form>`;
 }
 
-/** Arguments may be broken: they are then shown as written. */
+/** Formats arguments. Malformed ones are shown unchanged. */
 function toPretty(given: string): string {
   try {
     const line = JSON.stringify(JSON.parse(given));

@@ -76,7 +76,7 @@ function codeView(client: string): TemplateResult {
   }
 }
 
-/** Up to the last question: what the shown answer was made of. */
+/** The request up to the last question, from which the shown answer was made. */
 function currentRequest() {
   const { current, draft, files, withKey, status } = state;
   const path = toPath(current);
@@ -97,7 +97,7 @@ function currentRequest() {
   };
 }
 
-/** Megabytes of a picture would hide the code. */
+/** Shortens a picture's data: megabytes of it would hide the code. */
 function withoutData(message: ComposedMessage): ComposedMessage {
   if (message.role !== "user" || message.files === undefined) return message;
   const files = message.files.map(({ name, url }) => ({ name, url: shorten(url) }));

@@ -1,4 +1,4 @@
-/** Where a message is written, with what is sent along. */
+/** The form for a message and its attachments. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { live } from "lit-html/directives/live.js";
 import { cancelEdit, editLast, focusOn, restore, send } from "../actions.ts";
@@ -133,7 +133,7 @@ function optionButtons(): TemplateResult {
   `;
 }
 
-/** For everything else: system prompt, tools, format, API. */
+/** The button for other settings: system prompt, tools, format, API. */
 function settingsButton(current: Conversation): TemplateResult {
   const { system, tools, format, gatewayTools = [] } = current;
   const { effort: _, ...options } = current.options;
@@ -155,7 +155,7 @@ function settingsButton(current: Conversation): TemplateResult {
   </button>`;
 }
 
-/** A list of files is emptied with its field. */
+/** Adds files. The list is copied first, because it is emptied with its field. */
 function take(files: Iterable<File> = []): void {
   const taken = [...files];
   void later.load().then(({ attach }) => attach(taken));

@@ -1,11 +1,11 @@
-/** A button that copies a text, and shows for a moment that it has. */
+/** A button that copies a text, and confirms it for a moment. */
 import { html, type TemplateResult } from "lit-html";
 import { icon } from "../../shared/icons.ts";
 import { update } from "../state.ts";
 
 const SHOWN_MS = 1_500;
 
-/** @param caption beside the icon */
+/** @param caption text beside the icon */
 export function copyButton(label: string, toText: () => string, caption = ""): TemplateResult {
   return html`<button
     type="button"
@@ -18,7 +18,7 @@ export function copyButton(label: string, toText: () => string, caption = ""): T
   </button>`;
 }
 
-/** @param button marks that it was copied, until it is no longer news */
+/** @param button shows a confirmation for a moment */
 async function copy(text: string, button: EventTarget | null): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

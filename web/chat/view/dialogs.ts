@@ -1,4 +1,4 @@
-/** The field for a key, and the list of keys of the keyboard. The page opens them as modal dialogs. */
+/** The field for a key, and the list of keyboard commands. The page opens them as modal dialogs. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { keysDialog } from "../../shared/keys-dialog.ts";
 import { setKey } from "../gateway.ts";
@@ -6,7 +6,7 @@ import { COMMAND } from "../keys.ts";
 import { update } from "../state.ts";
 import { refreshStatus } from "../status.ts";
 
-/** @param reason in the gateway's words. Empty: the reader wants to change the key. */
+/** @param reason the gateway's message. Empty: the reader changes the key. */
 export function keyDialog(reason: string): TemplateResult {
   const leave = () =>
     update({ keyProblem: undefined, ...(reason !== "" && { statusProblem: reason }) });

@@ -1,4 +1,4 @@
-/** The requests of the last answer as they went over the wire. */
+/** The requests of the last answer, as sent. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { shorten } from "../shorten.ts";
 import { type Exchange, state } from "../state.ts";

@@ -1,4 +1,4 @@
-/** The conversation; samples to begin an empty one with. */
+/** The conversation, or samples for an empty one. */
 import { html, type TemplateResult } from "lit-html";
 import { toPath } from "../conversation.ts";
 import { later } from "../late-parts.ts";

@@ -1,4 +1,4 @@
-/** A tool and a schema, to try the fields of the settings. */
+/** A sample tool and a sample schema for the fields of the settings. */
 
 export const WEATHER_TOOL = JSON.stringify(
   [

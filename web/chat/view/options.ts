@@ -1,4 +1,4 @@
-/** The settings of the conversation. Only those that were changed are sent. */
+/** The settings of the conversation. Only changed ones are sent. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { live } from "lit-html/directives/live.js";
 import type { ToolChoice } from "../../../src/snippets/composed.ts";
@@ -214,7 +214,7 @@ const NUMBERS: readonly (readonly [NumberOption, label: string, placeholder: str
   ["seed", "Seed", ""],
 ];
 
-/** Fields in which a comma stands before decimals, and not between thousands. */
+/** Fields in which a comma is a decimal separator, and not one of thousands. */
 const DECIMALS = new Set<NumberOption>(["temperature", "topP"]);
 
 function numbers(): TemplateResult {

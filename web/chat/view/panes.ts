@@ -1,4 +1,4 @@
-/** The contents of the right side: code, settings and events. Loaded when it is opened first. */
+/** The contents of the right side: code, settings and events. Loaded when the side is first opened. */
 import type { TemplateResult } from "lit-html";
 import type { Pane } from "../state.ts";
 import { codePane } from "./code.ts";

@@ -47,7 +47,7 @@ export function sidebar(): TemplateResult {
   </nav>`;
 }
 
-/** For eyes only: the buttons and fields have their names. */
+/** A visible hint: the buttons and fields have accessible names. */
 function shortcut(keys: string): TemplateResult {
   return html`<span class="shortcut" aria-hidden="true">${keys}</span>`;
 }
@@ -90,7 +90,7 @@ function titleForm(chat: Conversation): TemplateResult {
       focusOn("#message");
     }}
     @focusout=${({ target }: Event) => {
-      // Escape has ended it.
+      // Escape has ended the editing.
       if (target instanceof HTMLInputElement && state.renaming === chat.id)
         rename(chat, target.value);
     }}
@@ -99,7 +99,7 @@ function titleForm(chat: Conversation): TemplateResult {
   </form>`;
 }
 
-/** All words must occur, in the title or in what was said. */
+/** Conversations that contain all words, in the title or in a message. */
 function found(): readonly Conversation[] {
   const words = state.search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return state.conversations;

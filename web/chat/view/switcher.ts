@@ -1,4 +1,4 @@
-/** Between the versions of a message. */
+/** Switches between the versions of a message. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { step } from "../actions.ts";
 import { type Message, siblingsOf } from "../conversation.ts";
