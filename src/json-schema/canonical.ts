@@ -5,8 +5,8 @@ import { type Sliced, TooMuchWork, type Work } from "./work.ts";
 const MAX_DEPTH = 300;
 
 /**
- * Returns a text that is the same for two JSON values if and only if they are equal: keys are sorted, and
- * `1.0` equals `1`.
+ * Returns a text that is equal for two JSON values if and only if the values are equal: keys are sorted, and `1.0`
+ * equals `1`.
  */
 export function* toCanonicalForm(value: unknown, work: Work, depth = 0): Sliced<string> {
   if (typeof value === "string") {

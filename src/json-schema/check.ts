@@ -1,9 +1,9 @@
 /**
  * Checks a value against a compiled schema, in slices.
  *
- * If a schema is applied from several places, its result for each value is cached. The work is therefore at
- * most the size of the schema times the size of the value, however often references repeat. That product is
- * counted in steps and limited.
+ * If a schema is applied from several places, its result for each value is cached. The work is therefore at most the
+ * size of the schema times the size of the value, even if references repeat. That product is counted in steps and
+ * limited.
  */
 import type { SchemaGraph } from "./compile.ts";
 import { type Evaluated, EvaluatedMarks } from "./evaluated-marks.ts";
@@ -77,7 +77,7 @@ class Check {
     return outcome;
   }
 
-  /** Most schemas are simple and take most of the time, so they are checked without a generator. */
+  /** Checks a simple schema without a generator, because most schemas are simple and take most of the time. */
   #applySimple(node: SchemaNode, value: unknown): CheckOutcome | undefined {
     if (!node.isSimple) return undefined;
     this.#work.spend(SIMPLE_STEPS);

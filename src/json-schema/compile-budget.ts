@@ -1,4 +1,4 @@
-/** Limits the cost of compiling: well above what people and agents write, and 50 ms at most. */
+/** Limits the cost of compiling: well above realistic schemas, and 50 ms at most. */
 import { compilePattern, type Pattern } from "./pattern.ts";
 import { PatternError } from "./pattern-syntax.ts";
 import { quote, SchemaError } from "./schema-error.ts";
@@ -13,17 +13,17 @@ const LIMITS = {
   "Unicode properties in patterns": 100,
 } as const;
 
-/** In steps of reading values: 20,000 numbers, or 600 KB of text. */
+/** Limit of steps for reading values: 20,000 numbers, or 600 KB of text. */
 const MAX_LITERAL_STEPS = 20_000;
 
-/** Shared by all schemas of a request. */
+/** The budget shared by all schemas of a request. */
 export class CompileBudget {
-  /** For reading `const` and `enum` values. */
+  /** Steps for reading `const` and `enum` values. */
   readonly literals = new Work(MAX_LITERAL_STEPS, Infinity);
   readonly #used = new Map<keyof typeof LIMITS, number>();
   readonly #patterns = new Map<string, Pattern>();
 
-  /** Throws a {@link SchemaError}. */
+  /** Throws a {@link SchemaError} when the budget is exceeded. */
   spend(amount: number, what: keyof typeof LIMITS, pointer: string): void {
     const used = (this.#used.get(what) ?? 0) + amount;
     if (used > LIMITS[what]) {

@@ -20,11 +20,11 @@ export interface SchemaGraph {
   readonly tracksEvaluated: boolean;
 }
 
-// Well above what people and agents write, and below what would block other requests.
+// These limits are well above realistic schemas, and low enough not to block other requests.
 const MAX_IN_PLACE_DEPTH = 64;
 const MAX_IN_PLACE_SIZE = 5000;
 
-/** @param schema as `JSON.parse` returns it. Throws a {@link SchemaError}. */
+/** @param schema the result of `JSON.parse`. Throws a {@link SchemaError}. */
 export function compileGraph(schema: unknown, budget: CompileBudget): SchemaGraph {
   const compiler = new Compiler(new Resources(schema, budget), budget);
   const root = compiler.compileRoot();
@@ -35,7 +35,7 @@ export function compileGraph(schema: unknown, budget: CompileBudget): SchemaGrap
 class Compiler {
   readonly #resources: Resources;
   readonly #budget: CompileBudget;
-  /** Keyed by the schema object, so that recursive schemas refer to their own node. */
+  /** Nodes by schema object, so that recursive schemas refer to their own node. */
   readonly #nodes = new Map<object, SchemaNode>();
   /** Schemas still to be compiled. A queue instead of recursion, because references form long chains. */
   readonly #pending: { readonly place: SchemaPlace; readonly node: SchemaNode }[] = [];

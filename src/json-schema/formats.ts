@@ -8,7 +8,7 @@ export interface Format {
   readonly matches: (text: string) => boolean;
 }
 
-/** Undefined for a format that is not enforced. */
+/** Finds a format. Undefined for a format that is not enforced. */
 export function findFormat(name: string): Format | undefined {
   const matches = FORMATS.get(name);
   return matches && { name, matches };

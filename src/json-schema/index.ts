@@ -1,7 +1,7 @@
 /**
  * JSON Schema, draft 2020-12: compiled once, checked in bounded slices.
  *
- * Has no dependencies on other folders. Schemas and values are what `JSON.parse` returns.
+ * This folder does not depend on others. Schemas and values are results of `JSON.parse`.
  */
 import { checkValue } from "./check.ts";
 import { CompileBudget } from "./compile-budget.ts";
@@ -18,7 +18,7 @@ export { SchemaError } from "./schema-error.ts";
 export interface SchemaChecker {
   /** Rejects only if `pause` rejects. */
   check(value: unknown, options: CheckOptions): Promise<SchemaVerdict>;
-  /** The same without pauses, for callers that serve nothing else. */
+  /** Like {@link SchemaChecker.check}, without pauses, for callers that serve no other requests. */
   checkAtOnce(value: unknown): SchemaVerdict;
 }
 
@@ -33,7 +33,7 @@ export interface CheckOptions {
 
 export type SchemaVerdict =
   | { readonly valid: true; readonly steps: number }
-  /** `problem` says where and why, phrased for a model that will retry. */
+  /** `problem` is the place and the reason, phrased for a model that will retry. */
   | { readonly valid: false; readonly problem: string; readonly steps: number };
 
 const DEFAULT_STEPS = 10_000_000;
@@ -75,14 +75,15 @@ function* verdicts(graph: SchemaGraph, value: unknown, work: Work): Sliced<Schem
   }
 }
 
-/** Steps of a search in all, and between two pauses. */
+/** Total steps of a search; below, the steps between two pauses. */
 const SEARCH_STEPS = 1_000_000;
 const SEARCH_SLICE = 50_000;
 const MAX_SEARCH_PATTERN = 200;
 
 /**
- * Yields where other work should run. Returns the indexes of the texts in which the regular expression matches, whatever the case:
- * none if it is not supported. When the steps of the search are used up, further texts count as without a match.
+ * Yields where other work should run. Returns the indexes of the texts in which the regular expression matches,
+ * ignoring case: none if it is not supported. When the steps of the search are used up, further texts count as without
+ * a match.
  */
 export function* searchPattern(source: string, texts: readonly string[]): Sliced<number[]> {
   const found: number[] = [];
@@ -105,7 +106,7 @@ export function* searchPattern(source: string, texts: readonly string[]): Sliced
   return found;
 }
 
-/** Escapes keep their case: \W is the opposite of \w. `(?i)` is how Python says that the case does not matter. */
+/** Escapes keep their case: \W is the opposite of \w. `(?i)` is Python's flag for ignoring case. */
 function foldCase(source: string): string {
   const parts = source.replace(/^\(\?i\)/, "").matchAll(/\\.|[^]/gsu);
   return [...parts].map(([part]) => (part.startsWith("\\") ? part : part.toLowerCase())).join("");

@@ -3,11 +3,11 @@ import type { Format } from "./formats.ts";
 import type { Pattern } from "./pattern.ts";
 
 export interface SchemaNode {
-  /** The schema `true` or `false`; any other has the rest. */
+  /** The value of a schema `true` or `false`. Undefined: the other members apply. */
   readonly always: boolean | undefined;
-  /** Several places apply it, so it may be applied to a value again: its results are cached. */
+  /** Whether several places apply the schema, so that its results are cached. */
   shared: boolean;
-  /** It concerns the value alone and is cheap to check: see {@link isSimple}. */
+  /** Whether the schema concerns the value alone and is cheap to check: see {@link isSimple}. */
   isSimple: boolean;
 
   // Keywords about the value alone

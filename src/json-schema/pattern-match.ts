@@ -55,7 +55,7 @@ export function* matchProgram(program: Program, text: string, work: Work): Slice
   }
 }
 
-/** Whether it can match only at the start of the text. */
+/** Whether the program can match only at the start of the text. */
 function isAnchored([first]: Program): boolean {
   return first?.op === "assert" && first.holds === atStart;
 }

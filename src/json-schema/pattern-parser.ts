@@ -57,7 +57,7 @@ class PatternParser {
   readonly #tests = new Map<string, CharacterTest>();
   #at = 0;
   #depth = 0;
-  /** Only `^` and lookaheads have been read. */
+  /** Whether only `^` and lookaheads have been read. */
   #atHead = false;
 
   constructor(source: string) {

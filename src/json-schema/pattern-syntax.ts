@@ -1,6 +1,6 @@
 /** The syntax tree of a regular expression, and the assertions that occur in it. */
 
-/** The pattern is not supported. The message says why. */
+/** Thrown for an unsupported pattern. The message is the reason. */
 export class PatternError extends Error {}
 
 export type CharacterTest = (codePoint: number) => boolean;
@@ -35,7 +35,7 @@ export function atWordEdge(text: string, at: number): boolean {
   return isWord(text.charCodeAt(at - 1)) !== isWord(text.charCodeAt(at));
 }
 
-/** NaN stands for the end of the text. */
+/** Whether the code is a word character's. NaN stands for the end of the text. */
 function isWord(code: number): boolean {
   return (
     (code >= 0x30 && code <= 0x39) ||

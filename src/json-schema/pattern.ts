@@ -1,14 +1,14 @@
 /**
  * Matches the regular expressions of JSON Schema (ECMA-262 with the `u` flag) in time linear in the text.
  *
- * A pattern becomes a nondeterministic automaton whose states advance together, without backtracking. This is
- * our own engine instead of a port of RE2, because a match must count its steps and be interruptible: RE2JS
- * blocks the thread for 400 ms on 500 characters with `^(a?){500}a{500}$`. It is small because the runtime's
- * own engine does what is safe: it checks the syntax, and decides whether one character belongs to a class,
- * so that `\s`, `.` and `\p{…}` have exactly their ECMAScript meaning.
+ * A pattern becomes a nondeterministic automaton whose states advance together, without backtracking. This is not a
+ * port of RE2, because a match must count its steps and be interruptible: RE2JS blocks the thread for 400 ms on 500
+ * characters with `^(a?){500}a{500}$`. It is small because the runtime's own engine does the safe parts: it checks the
+ * syntax, and whether one character belongs to a class, so that `\s`, `.` and `\p{…}` have exactly their ECMAScript
+ * meaning.
  *
- * Backreferences and lookaround are not regular, and are rejected. An exception are lookaheads directly after
- * a leading `^`, as in `^(?=.*\d)(?!admin).+$`: each becomes a pattern of its own, matched at the start.
+ * Backreferences and lookaround are not regular, and are rejected. The exceptions are lookaheads directly after a
+ * leading `^`, as in `^(?=.*\d)(?!admin).+$`: each becomes a separate pattern, matched at the start.
  */
 import { matchProgram } from "./pattern-match.ts";
 import { parsePattern } from "./pattern-parser.ts";

@@ -1,11 +1,11 @@
-/** What is wrong with a value, and where, in words a model can act on. */
+/** The problem of a value, and its place, in words that a model can act on. */
 import { quote, toToken } from "./schema-error.ts";
 
 export interface Problem {
   readonly keyword: string;
   /** Called only for the problem that is reported, since failed alternatives have problems too. */
   readonly describe: () => string;
-  /** The member or item it is in; undefined for the value itself. */
+  /** The member or item with the problem; undefined for the value itself. */
   readonly key?: string | number;
   readonly inner?: Problem;
   /** Depth in members and items. */
@@ -54,7 +54,7 @@ export function closest(problems: readonly Problem[]): Problem | undefined {
   };
 }
 
-/** An alternative that fails at something other than a type or constant is a closer match. */
+/** How far an alternative matched: one that fails at a keyword other than a type or constant is a closer match. */
 function score({ keyword, depth }: Problem): number {
   return 2 * depth + (keyword === "type" || keyword === "const" || keyword === "enum" ? 0 : 1);
 }

@@ -64,7 +64,7 @@ function findWrongString(node: SchemaNode, text: string, work: Work): Problem | 
   return problem("format", () => `must be of the format ${format.name}, not ${quote(text)}`);
 }
 
-/** Comparisons with a list or a pattern, which may take long. */
+/** Checks comparisons with a list or a pattern, which may take long. */
 export function* findUnequal(
   { allowed, pattern }: SchemaNode,
   value: unknown,
@@ -81,7 +81,7 @@ export function* findUnequal(
   return problem("pattern", () => `must match the pattern ${pattern.source.slice(0, 500)}`);
 }
 
-/** Missing properties, and too few or too many. `size`: the number of members. */
+/** Finds missing properties, and too few or too many. `size`: the number of members. */
 export function findMissing(
   node: SchemaNode,
   value: Members,
@@ -114,7 +114,7 @@ export function findMissing(
   return undefined;
 }
 
-/** Too few or too many items. */
+/** Finds too few or too many items. */
 export function findWrongLength(
   { minItems, maxItems }: SchemaNode,
   length: number,
@@ -128,7 +128,7 @@ export function findWrongLength(
   return undefined;
 }
 
-/** Equal items. */
+/** Finds equal items. */
 export function* findRepeated(value: readonly unknown[], work: Work): Sliced<Problem | undefined> {
   const seen = new Map<string, number>();
   for (const [index, item] of value.entries()) {

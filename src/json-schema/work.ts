@@ -24,7 +24,7 @@ export class Work {
     if (this.#steps > this.#most) throw new TooMuchWork();
   }
 
-  /** The slice is used up: yield to other work. */
+  /** Whether the slice is used up, so that other work should run. */
   get due(): boolean {
     return this.#steps >= this.#pauseAt;
   }
@@ -34,7 +34,7 @@ export class Work {
   }
 }
 
-/** The check exceeds its budget, or the value is nested too deeply. */
+/** Thrown if the check exceeds its budget, or the value is nested too deeply. */
 export class TooMuchWork extends Error {}
 
 /** Interruptible work: yields where another slice should begin. */

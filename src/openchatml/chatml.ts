@@ -1,5 +1,5 @@
 /**
- * ChatML, the form that OpenChatML 1.x and 0.1 really had:
+ * ChatML, the actual form of OpenChatML 1.x and 0.1:
  *
  *     <|im_start|>user name=Alice
  *     Hello<|im_end|>

@@ -1,11 +1,11 @@
 /**
- * The nine control tokens as they stand in text, and how text that spells them is escaped.
+ * The nine control tokens in text, and the escapes of text that spells them.
  *
  *     <|end|>      the token
  *     <<|end|>     the text <|end|>
  *     <<<|end|>    the text <<|end|>
  *
- * Anything else between such brackets is text. Between `<|literal|>` and `<|endliteral|>` nothing is read.
+ * Any other name between such brackets is text. Between `<|literal|>` and `<|endliteral|>`, all text is verbatim.
  */
 
 const NAMES = [
@@ -57,7 +57,7 @@ export function findControl(text: string, from: number): Found | undefined {
   return { type: "token", token, start, end };
 }
 
-/** The end of the text that is certain whatever follows: a token or an escape may begin after it. */
+/** The end of the text that is certain: a token or an escape may begin after it. */
 export function certainUpTo(text: string, from: number): number {
   let at = text.indexOf("<", Math.max(from, text.length - LONGEST + 1));
   while (at >= 0) {

@@ -11,7 +11,7 @@ export interface ParsedDocument extends Document {
   readonly warnings: readonly Warning[];
 }
 
-/** What the document header says, unknown keys included. */
+/** The content of the document header, including unknown keys. */
 export interface DocumentHeader {
   /** `major.minor`, as text: the YAML number 2.10 would be 2.1. */
   readonly version: string;
@@ -37,16 +37,16 @@ export interface Message {
   readonly name?: string;
   /** The recipient of a call, or `assistant` on a reply. */
   readonly to?: string;
-  /** On calls and replies. */
+  /** The id of the call, on calls and replies. */
   readonly callId?: string;
   readonly channel: Channel;
   /** The channel is not written, and defaults to `final`. */
   readonly implicitChannel?: true;
-  /** `preamble`, `status` or `debug`. Others are kept and never shown. */
+  /** `preamble`, `status` or `debug`. Other values are kept and never shown. */
   readonly intent?: string;
-  /** Informational. */
+  /** The content type, for information only. */
   readonly contentType?: string;
-  /** Enforced: a `json` body must parse. */
+  /** The enforced type of the body: a `json` body must parse. */
   readonly constrain?: string;
   readonly content: string;
   readonly end: Terminator;

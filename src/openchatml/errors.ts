@@ -22,7 +22,7 @@ export interface ErrorPlace {
 }
 
 /**
- * The document cannot be read or written.
+ * Thrown if a document cannot be read or written.
  *
  * @example
  * ```ts
@@ -58,7 +58,7 @@ export class OpenChatMLError extends Error {
 export type WarningCode =
   | "W-NO-HEADER"
   | "W-NEWER-VERSION"
-  /** The frames are ChatML's. */
+  /** The document uses ChatML frames. */
   | "W-CHATML"
   | "W-UNKNOWN-ATTRIBUTE"
   | "W-UNKNOWN-INTENT"

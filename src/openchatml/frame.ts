@@ -147,7 +147,7 @@ function readType(section: string): string {
 }
 
 const ROLES: readonly Role[] = ["system", "developer", "user", "assistant", "tool"];
-/** Authors as Harmony writes them: the tool instead of the role. */
+/** Authors in Harmony's form: the tool instead of the role. */
 const TOOL_AUTHOR = /^(?:functions\.[A-Za-z0-9_.-]+|python|browser(?:\.[A-Za-z0-9_.-]+)?)$/;
 
 function readAuthor(author: string, name: string | undefined): Pick<FrameHeader, "role" | "name"> {
@@ -163,7 +163,7 @@ function readAuthor(author: string, name: string | undefined): Pick<FrameHeader,
   return { role, ...(name !== undefined && { name }) };
 }
 
-/** A value written in two places must be the same in both. */
+/** Checks that a value written in two places is equal in both. */
 function agree(
   key: string,
   one: string | undefined,

@@ -10,7 +10,7 @@ import { FrameError } from "./frame.ts";
 export interface FromHarmonyOptions {
   /** Default: a header with Harmony's profile. `null`: none. */
   readonly header?: DocumentHeader | null;
-  /** Turn a constraint that its body violates into a hint. Default false: that is an error. */
+  /** Whether a constraint that its body violates becomes a hint. Default false: it is an error. */
   readonly lenient?: boolean;
   /** The ids of calls and replies, by index of the message. Missing ones are generated. */
   readonly callIds?: readonly (string | undefined)[];
@@ -18,7 +18,7 @@ export interface FromHarmonyOptions {
 
 export interface OpenChatMLResult {
   readonly document: Document;
-  /** Names of what was lost or changed, sorted. */
+  /** Names of losses and changes, sorted. */
   readonly lossy: readonly string[];
 }
 
@@ -28,7 +28,7 @@ const HARMONY_HEADER: DocumentHeader = {
 };
 
 /**
- * Throws an `OpenChatMLError` for what the format cannot express.
+ * Converts messages. Throws an `OpenChatMLError` for content that the format cannot express.
  *
  * @example
  * ```ts
@@ -138,7 +138,7 @@ class Ids {
   readonly #taken: Set<string>;
   /** Ids of unanswered calls by tool, oldest first. */
   readonly #open = new Map<string, Set<string>>();
-  /** The id that the last call with a given id has in the document. */
+  /** The ids in the document of the last call with a given id. */
   readonly #written = new Map<string, string>();
   #calls = 0;
   #orphans = 0;
@@ -147,7 +147,7 @@ class Ids {
     this.#taken = new Set(known.filter((id) => id !== undefined));
   }
 
-  /** Data sets use an id again in each turn, which a document cannot. */
+  /** The id of a call. Data sets may reuse an id in each turn, but ids of a document must be unique. */
   ofCall(tool: string, known: string | undefined): string {
     const isNew = known !== undefined && !this.#written.has(known);
     const id = isNew ? known : this.#make(() => `call_${++this.#calls}`);

@@ -1,7 +1,7 @@
 /**
  * The document header: YAML before the first line that begins with `<|start|>`, or between two lines `---`.
  *
- * The specification says "up to the first <|start|>", but its own header holds that token in a list.
+ * The specification says "up to the first <|start|>", but its own header contains that token in a list.
  */
 import type { DocumentHeader } from "./document.ts";
 import { readYaml, writeYaml, YamlError } from "./yaml.ts";
@@ -24,7 +24,7 @@ export type FoundHeader =
 
 const START = "<|start|>";
 const BOM = "\uFEFF";
-/** Read as text: the YAML number 2.10 would be 2.1. */
+/** Keys whose values are read as text: the YAML number 2.10 would be 2.1. */
 const VERSION: ReadonlySet<string> = new Set(["version"]);
 
 /** `isFinal`: the text is complete. */
@@ -50,7 +50,7 @@ export function readDocumentHeader(text: string, isFinal: boolean): FoundHeader 
   return toHeader(text.slice(from, found.headerEnd), from, found.end);
 }
 
-/** As written in a document, with an empty line after it. */
+/** Writes a header for a document, with an empty line after it. */
 export function writeDocumentHeader(header: DocumentHeader): string {
   return `${writeYaml(header, VERSION)}\n`;
 }

@@ -28,7 +28,7 @@ export type { ToolSchemas } from "./tool-schemas.ts";
 export { createOpenChatMLStream } from "./stream.ts";
 export type { OpenChatMLStream, StreamEvent, StreamOptions } from "./stream.ts";
 
-// What is shown to users, and what the model reads again
+// Messages shown to users, and messages kept for the model
 export { keptForSampling, viewOpenChatML } from "./view.ts";
 export type { SamplingOptions, ViewOptions } from "./view.ts";
 

@@ -159,7 +159,7 @@ export interface ToolReply {
   readonly code?: string;
   /** Parsed if the body is JSON, otherwise its text. */
   readonly content: unknown;
-  /** Where the content comes from, as the tool says. */
+  /** The source of the content, as stated by the tool. */
   readonly provenance?: unknown;
 }
 

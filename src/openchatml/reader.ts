@@ -1,5 +1,5 @@
 /**
- * Reads OpenChatML that comes in any pieces. Text of a body goes out as soon as it is certain that it is text.
+ * Reads OpenChatML in pieces of any size. Text of a body is emitted as soon as it is certain that it is text.
  *
  *     header ──▶ between ──<|start|>──▶ frame ──<|message|>──▶ body ──<|end|> and the like──▶ between
  *                                                               ▲ │ <|literal|>
@@ -20,9 +20,9 @@ import type { ArgumentCheck } from "./tool-schemas.ts";
 import { ByteOffsets } from "./utf8.ts";
 
 export interface ReaderOptions {
-  /** Apply Harmony's rules, whatever the header says. */
+  /** Whether Harmony's rules apply regardless of the header. */
   readonly hip1: boolean;
-  /** Accept calls and replies without ids. */
+  /** Whether calls and replies without ids are accepted. */
   readonly lenient: boolean;
   readonly requireHeader: boolean;
   readonly checkArguments: ArgumentCheck | undefined;
@@ -30,10 +30,10 @@ export interface ReaderOptions {
   readonly reservedIds: ReadonlySet<string>;
 }
 
-/** Everything but the body and its end. */
+/** A message without its body and end. */
 export type MessageStart = Omit<Message, "content" | "end">;
 
-/** Receives what was read, in order. */
+/** Receives the messages in order. */
 export interface ReaderSink {
   header(header: DocumentHeader | null): void;
   start(message: MessageStart): void;
@@ -87,12 +87,12 @@ export class Reader {
     this.#makesIds = options.hip1 || options.lenient;
   }
 
-  /** How the last complete message ended. */
+  /** The terminator of the last complete message. */
   get lastEnd(): Terminator | undefined {
     return this.#lastEnd;
   }
 
-  /** The input begins after `<|start|>` and this text. */
+  /** Starts the input after `<|start|>` and this text. */
   openFrame(start: string): void {
     this.#sink.header(null);
     this.#state = { at: "frame", sections: { start }, length: 0 };

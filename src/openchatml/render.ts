@@ -5,13 +5,13 @@ import { writeDocument } from "./write-document.ts";
 
 export interface RenderOptions {
   /**
-   * How messages are closed. Absent: as the document says.
+   * The closing of messages. Absent: as in the document.
    * - `history`: no message ends with `<|return|>`
    * - `training`: the last message does, if it is the assistant's on `final`
-   * - `completion`: as `history`, and the assistant's next message is opened
+   * - `completion`: like `history`, and the assistant's next message is opened
    */
   readonly mode?: "history" | "training" | "completion";
-  /** Reject calls whose arguments do not fit. */
+  /** Schemas of tools. Calls whose arguments do not fit are rejected. */
   readonly toolSchemas?: ToolSchemas;
 }
 

@@ -26,14 +26,14 @@ export type StreamEvent =
   /** Text of any other body. */
   | { readonly type: "message.delta"; readonly text: string }
   | { readonly type: "message.done"; readonly end: Terminator }
-  /** For each unanswered call when the response is cancelled. */
+  /** Sent for each unanswered call when the response is cancelled. */
   | { readonly type: "tool.cancel"; readonly call_id: string; readonly reason: string }
   | { readonly type: "response.cancel"; readonly reason: string }
   /** The last event of a stream that cannot be parsed further. */
   | { readonly type: "error"; readonly error: OpenChatMLError };
 
 export interface StreamOptions extends ParseOptions {
-  /** The stream begins after `<|start|>` and this role, as a completion does. */
+  /** The role, if the stream begins after `<|start|>` and the role, like a completion. */
   readonly prefill?: Role;
 }
 
@@ -115,7 +115,7 @@ class EventSink implements ReaderSink {
   readonly #done = new Set<string>();
   #open: MessageStart | undefined;
   #isAnswer = false;
-  /** The text of the answer so far ends in one newline. */
+  /** Whether the text of the answer so far ends in one newline. */
   #endsLine = false;
 
   take(): StreamEvent[] {
@@ -130,7 +130,7 @@ class EventSink implements ReaderSink {
   }
 
   header(): void {
-    // Not an event, since it concerns the whole transcript.
+    // Warnings are no events, since they concern the whole transcript.
   }
 
   start(message: MessageStart): void {

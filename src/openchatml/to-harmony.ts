@@ -20,9 +20,9 @@ export interface ToHarmonyOptions {
 
 export interface HarmonyResult {
   readonly messages: readonly HarmonyMessage[];
-  /** The id of the call or reply at the same index: Harmony has no place for it. */
+  /** The id of the call or reply at the same index: Harmony has no field for it. */
   readonly callIds: readonly (string | undefined)[];
-  /** Names of what was lost, sorted. */
+  /** Names of losses, sorted. */
   readonly lossy: readonly string[];
 }
 
@@ -192,7 +192,7 @@ function asPrompt(
   return [{ message: promptSystem(header, namespaces), callId: undefined }, ...rest];
 }
 
-/** The tools of `builtin_tools`, as the model was trained with them. */
+/** The tools of `builtin_tools`, with their definitions from training. */
 const BUILTINS: readonly ToolNamespace[] = [BROWSER_NAMESPACE, PYTHON_NAMESPACE];
 
 function isSystemInForm({ role, content }: HarmonyMessage): boolean {

@@ -1,13 +1,13 @@
 /** Checks the arguments of calls against the JSON Schemas of their tools, which the caller supplies. */
 import { compileSchema, isObject, type SchemaChecker, SchemaError } from "../json-schema/index.ts";
 
-/** A JSON Schema by recipient: `{"functions.get_weather": {…}}`. */
+/** JSON Schemas by recipient: `{"functions.get_weather": {…}}`. */
 export type ToolSchemas = Readonly<Record<string, unknown>>;
 
-/** Returns what is wrong with the arguments of a call. */
+/** Returns the problem of a call's arguments. Undefined: they are valid. */
 export type ArgumentCheck = (recipient: string, args: string) => string | undefined;
 
-/** Schemas are compiled at the first call of their tool. The check throws a `TypeError` for one that is not valid. */
+/** Schemas are compiled at the first call of their tool. The check throws a `TypeError` for an invalid schema. */
 export function createArgumentCheck(schemas: ToolSchemas): ArgumentCheck {
   const known = new Map(Object.entries(schemas));
   const checkers = new Map<string, SchemaChecker>();

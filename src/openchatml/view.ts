@@ -1,10 +1,10 @@
-/** Selects what is shown to users, and what the model reads again. */
+/** Selects the messages that are shown to users, and those that the next prompt keeps. */
 import { isCall } from "./document.ts";
 import type { Channel, Document, Message } from "./document.ts";
 import { OpenChatMLError } from "./errors.ts";
 
 export interface ViewOptions {
-  /** Show everything, for debugging. Default false. */
+  /** Whether all messages are shown, for debugging. Default false. */
   readonly debug?: boolean;
   /** Only messages on these channels. */
   readonly channels?: readonly Channel[];
@@ -44,7 +44,7 @@ function isShown(message: Message): boolean {
 }
 
 export interface SamplingOptions {
-  /** Use Harmony's rule, without the exception for unanswered calls. Default false. */
+  /** Whether Harmony's rule applies, without the exception for unanswered calls. Default false. */
   readonly hip1?: boolean;
 }
 

@@ -11,7 +11,7 @@ import type { ArgumentCheck } from "./tool-schemas.ts";
 type RenderMode = "history" | "training" | "completion";
 
 export interface WriteOptions {
-  /** Absent: messages are closed as the document says. */
+  /** The closing of messages. Absent: as in the document. */
   readonly mode?: RenderMode | undefined;
   readonly checkArguments?: ArgumentCheck | undefined;
 }
@@ -38,7 +38,7 @@ function endIn(mode: RenderMode, message: Message, isLast: boolean): Terminator 
 }
 
 interface Rules {
-  /** The header has Harmony's profile, which requires channels. */
+  /** Whether the header has Harmony's profile, which requires channels. */
   readonly hip1: boolean;
   /** Ids of the calls so far. */
   readonly ids: Set<string>;
@@ -113,7 +113,7 @@ function section(text: string): string {
   return text.endsWith("<") ? `${text} ` : text;
 }
 
-/** A trailing `<` is written in a literal block, for the same reason. */
+/** Writes a body. A trailing `<` is written in a literal block, because the next token would be read as an escape. */
 function renderBody(content: string): string {
   const [run = ""] = /<+$/.exec(content) ?? [];
   const text = escapeControl(content.slice(0, content.length - run.length));

@@ -1,7 +1,7 @@
 /**
- * Reads and writes the YAML of document headers: block maps, lists of scalars, flow lists and maps on one
- * line, quoted and plain scalars, comments. Anchors, tags, block scalars and tabs are rejected, so that the
- * same text gives the same value in every implementation, and a small text cannot expand to a large value.
+ * Reads and writes the YAML of document headers: block maps, lists of scalars, flow lists and maps on one line, quoted
+ * and plain scalars, comments. Anchors, tags, block scalars and tabs are rejected, so that a text has one value in
+ * every implementation, and a small text cannot expand to a large value.
  */
 import type { HeaderValue } from "./document.ts";
 
@@ -207,7 +207,7 @@ class ScalarReader {
     return this.#unescape(match[0]);
   }
 
-  /** Supports JSON's escapes. */
+  /** Decodes JSON's escapes. */
   #unescape(quoted: string): string {
     try {
       return String(JSON.parse(quoted.replaceAll("\t", "\\t")));

@@ -1,9 +1,11 @@
 /**
- * Signals that follow others. `AbortSignal.any` does so too, but edge runtimes lack it, and it takes 9 µs instead of 0.7, because
- * the garbage collector tracks the signals that it creates.
+ * Signals that follow others. `AbortSignal.any` is missing in edge runtimes, and takes 9 µs instead of 0.7, because the
+ * garbage collector tracks the signals that it creates.
  */
 
-/** Aborts the controller with the signal. Returns what ends that: a signal may outlive many that follow it. */
+/**
+ * Aborts the controller with the signal. Returns a function that stops following: a signal may outlive many followers.
+ */
 export function followSignal(abort: AbortController, signal: AbortSignal): () => void {
   const follow = () => abort.abort(signal.reason);
   if (signal.aborted) follow();
@@ -11,7 +13,7 @@ export function followSignal(abort: AbortController, signal: AbortSignal): () =>
   return () => signal.removeEventListener("abort", follow);
 }
 
-/** Runs with a signal that is aborted with the given one, or by a `TimeoutError` after so many milliseconds. */
+/** Runs with a signal that is aborted with the given one, or by a `TimeoutError` after the given milliseconds. */
 export async function withDeadline<T>(
   signal: AbortSignal,
   ms: number,

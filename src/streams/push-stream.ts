@@ -1,14 +1,14 @@
 /**
  * Push streams: the producer delivers each event to a consumer by a synchronous call.
  *
- * A token passes about a dozen stages between the two sockets. With an async generator at each stage, it waits for one to
- * three promises per stage: 47 µs of CPU per token under load, against 39 µs with calls. A push stream can also be read as
- * an async iterable, and {@link consume} accepts any async iterable.
+ * A token passes about a dozen stages between the two sockets. With an async generator at each stage, it takes one to
+ * three promises per stage: 47 µs of CPU per token under load, against 39 µs with calls. A push stream can also be read
+ * as an async iterable, and {@link consume} accepts any async iterable.
  */
 
 /**
- * Receives an event and returns whether it wants more. A promise means that it has no room yet: the producer awaits it
- * before the next event. After `false`, or an exception, no further event is delivered.
+ * Receives an event and returns whether more events are wanted. A promise means that there is no room yet: the producer
+ * awaits it before the next event. After `false`, or an exception, no further event is delivered.
  */
 export type Consumer<T> = (event: T) => Demand;
 export type Demand = boolean | Promise<boolean>;
@@ -22,7 +22,9 @@ export interface PushStream<T> extends AsyncIterable<T> {
   [Symbol.asyncIterator](): PushStreamIterator<T>;
 }
 
-/** @param drop releases what is already held. Called when an iterator is closed before its first `next()`. */
+/**
+ * @param drop releases resources that are already held. Called when an iterator is closed before its first `next()`.
+ */
 export function createPushStream<T>(
   pushTo: (consumer: Consumer<T>) => Promise<void>,
   drop?: () => void,
@@ -51,7 +53,7 @@ class ProducedStream<T> implements PushStream<T> {
 
 /** Reads to the end, or until the consumer stops. Rejects with the error of the producer or of the consumer. */
 export function consume<T>(events: AsyncIterable<T>, consumer: Consumer<T>): Promise<void> {
-  // The producer's own promise: one around it would be held as long as the stream is open.
+  // Returns the producer's own promise, because a wrapper would be retained as long as the stream is open.
   return isPushStream(events) ? events.pushTo(consumer) : consumeEach(events, consumer);
 }
 
@@ -131,7 +133,7 @@ export function deliverAll<T>(events: readonly T[], consumer: Consumer<T>): Dema
   return true;
 }
 
-/** Delivers in order what arrives from several sources, or while there is no room. */
+/** Delivers events in order, if they arrive from several sources or while there is no room. */
 export class SerialQueue {
   #demand: Demand = true;
 
@@ -154,12 +156,12 @@ export class SerialQueue {
     return demand;
   }
 
-  /** Drops everything from now on. */
+  /** Drops all further events. */
   close(): void {
     this.#demand = false;
   }
 
-  /** Whether more is wanted after everything that waits has been delivered. */
+  /** Whether more events are wanted after all waiting ones have been delivered. */
   get demand(): Demand {
     return this.#demand;
   }
@@ -170,7 +172,7 @@ export class SerialQueue {
       // If nothing was queued meanwhile, delivery is synchronous again.
       if (this.#demand === demand) this.#demand = wanted;
     } catch {
-      // The caller of `pass` has this rejection, and so will the next one.
+      // The caller of `pass` has received this rejection, and so will the next caller.
     }
   }
 }
@@ -190,7 +192,7 @@ export class PushStreamIterator<T> implements AsyncIterableIterator<T, void> {
   /** Resolves when the producer has ended and released its resources; never rejects. Undefined: not started. */
   #produced: Promise<void> | undefined;
   #ended = false;
-  /** Thrown by the next call of `next()`. */
+  /** The error to be thrown by the next call of `next()`. */
   #failure: { readonly error: unknown } | undefined;
 
   constructor(pushTo: (consumer: Consumer<T>) => Promise<void>, drop?: () => void) {

@@ -12,7 +12,7 @@ const STEPS_PER_SLICE = 2;
 
 export interface SliceOptions {
   readonly pause: Pause;
-  /** Once aborted, the work stops: its result is no longer needed. */
+  /** Stops the work when aborted, because its result is no longer needed. */
   readonly signal: AbortSignal | undefined;
   /** Called with each step's value. Throwing ends the work. */
   readonly check: (value: number) => void;
@@ -23,7 +23,7 @@ export function runInSlices<T>(steps: Generator<number, T>, options: SliceOption
   return last.done ? last.value : runOtherSlices(steps, options);
 }
 
-/** For work that is short, or whose caller cannot wait. */
+/** Runs all steps at once, for work that is short, or whose caller cannot wait. */
 export function runAtOnce<T>(steps: Generator<void, T>): T {
   let step = steps.next();
   while (!step.done) step = steps.next();
@@ -45,7 +45,7 @@ export function createPause(nextTurn: Pause = yieldToEventLoop): Pause {
 /** Characters of stored text that are read between two pauses: 5 ms as JSON, 12 as sampled steps. */
 const SLICE_CHARACTERS = 1_000_000;
 
-/** Returns a function to be awaited before each of several texts is read. It pauses where they become too many for a slice. */
+/** Returns a function to be awaited before each of several texts is read. It pauses when the texts exceed a slice. */
 export function createTextPause(pause: Pause): (text: string) => Promise<void> | undefined {
   let characters = 0;
   return ({ length }) => {

@@ -18,8 +18,8 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 }
 
 /**
- * Resolves when the work has ended, or after the delay. The timer is the caller's own: on Workers, the work of a cancelled request
- * never ends, and its timers never fire.
+ * Resolves when the work has ended, or after the delay. The timer belongs to the caller: on Workers, the work of a
+ * cancelled request never ends, and its timers never fire.
  */
 export async function waitAtMost(work: Promise<unknown>, milliseconds: number): Promise<void> {
   if (milliseconds <= 0) return;

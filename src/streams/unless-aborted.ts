@@ -1,5 +1,5 @@
 /**
- * The promise's result, or an error as soon as the signal aborts. The work goes on: other callers may wait for it.
+ * The promise's result, or an error as soon as the signal aborts. The work continues: other callers may wait for it.
  *
  * @param toError makes the error from the signal's reason. Default: the reason itself.
  */

@@ -1,8 +1,8 @@
-/** Waiting in a queue, until it is granted, refused or aborted. */
+/** Waits in a queue, until granted, refused or aborted. */
 
 /**
- * The wait of one caller for a value. Its owner keeps it in a queue, and grants or refuses it. A signal that is aborted already does
- * not end it: check that first.
+ * The wait of one caller for a value. Its owner keeps the wait in a queue, and grants or refuses it. A signal that is
+ * already aborted does not end the wait and must be checked first.
  */
 export class Wait<T> {
   readonly promise: Promise<T>;
@@ -12,7 +12,7 @@ export class Wait<T> {
   #cancel: (() => void) | undefined;
   #isOver = false;
 
-  /** @param leave takes the wait out of its queue. Called once, when the wait ends. */
+  /** @param leave removes the wait from its queue. Called once, when the wait ends. */
   constructor(signal: AbortSignal, leave: () => void = () => undefined) {
     this.#settle = Promise.withResolvers();
     this.promise = this.#settle.promise;
@@ -32,13 +32,13 @@ export class Wait<T> {
     this.#settle.resolve(value);
   }
 
-  /** @param error made when the wait has left its queue */
+  /** @param error creates the error after the wait has left its queue */
   refuse(error: () => unknown): void {
     this.end();
     this.#settle.reject(error());
   }
 
-  /** Leaves the queue. The wait is then to be granted or refused. */
+  /** Leaves the queue. Afterwards the wait must be granted or refused. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -50,18 +50,21 @@ export class Wait<T> {
   readonly #onAbort = (): void => this.refuse(() => this.#signal.reason);
 }
 
-/** Limits how many pieces of work run at a time. */
+/** Limits the number of concurrent pieces of work. */
 export class Places {
   readonly #most: number;
   #running = 0;
-  /** The waiting work, oldest first: each takes the place that it is given. */
+  /** The waiting work, oldest first. Each takes the place that it is granted. */
   readonly #waiting = new Set<Wait<void>>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Runs the work when there is room for it. Rejects with the signal's reason if that aborts before, or as the work does. */
+  /**
+   * Runs the work when there is room for it. Rejects with the signal's reason if it aborts before, or with the error of
+   * the work.
+   */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (this.#running >= this.#most) await this.#wait(signal);
     else this.#running += 1;
@@ -72,7 +75,7 @@ export class Places {
     }
   }
 
-  /** The place of work that has ended is handed on. */
+  /** Waits for a place. The place of ended work is passed to the next. */
   async #wait(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const wait = new Wait<void>(signal, () => this.#waiting.delete(wait));

@@ -1,7 +1,7 @@
 /**
- * Byte pair encoding of long pretokens. The merges are those of `bpe.ts`, but the lowest rank comes from a
- * tournament tree, which makes the cost O(n·log n) for any text. Scanning all units for each merge is
- * quadratic: js-tiktoken takes seconds for a page of Chinese and minutes for 100,000 `a`.
+ * Byte pair encoding of long pretokens. The merges equal those of `bpe.ts`, but the lowest rank comes from a tournament
+ * tree, which makes the cost O(n·log n) for any text. Scanning all units for each merge is quadratic: js-tiktoken takes
+ * seconds for a page of Chinese and minutes for 100,000 `a`.
  */
 
 import type { Ranks } from "./ranks.ts";

@@ -12,10 +12,10 @@ const LENGTHS = 256;
 /** [length] → mask of the first word of a string. */
 export const LOW_MASKS = new Int32Array(LENGTHS).fill(-1);
 LOW_MASKS.set([0, 0xff, 0xffff, 0xffffff]);
-/** [length] → mask of its second word. */
+/** [length] → mask of the second word of a string. */
 export const HIGH_MASKS = new Int32Array(LENGTHS).fill(-1);
 HIGH_MASKS.set([0, 0, 0, 0, 0, 0xff, 0xffff, 0xffffff]);
-/** [length] → mask of its last four bytes, which are part of its hash if they are not in the first two words. */
+/** [length] → mask of a string's last four bytes, which are part of its hash if they are not in the first two words. */
 export const LAST_MASKS = new Int32Array(LENGTHS).fill(-1, 9);
 
 /** The first four bytes of the string of `length` (0 to 8) bytes at `start`, padded with zeros. */
@@ -38,7 +38,7 @@ export function hashOf(view: DataView, start: number, length: number): number {
   return hashOfWords(low, view.getInt32(start + 4, true), length);
 }
 
-/** The same for a string of up to eight bytes, given as words. */
+/** Like {@link hashOf}, for a string of up to eight bytes, given as words. */
 export function hashOfWords(low: number, high: number, length: number): number {
   return mix(Math.imul(low, 0x2c9277b5) ^ Math.imul(high + length, 0x85ebca6b));
 }

@@ -1,4 +1,4 @@
-/** Encodes the pretokens of a text: looks each pretoken up, and merges the bytes of those that are not tokens. */
+/** Encodes the pretokens of a text: looks up each pretoken, and merges its bytes if it is not a token. */
 
 import { createPretokenMerger } from "./bpe.ts";
 import * as byteWords from "./byte-words.ts";
@@ -14,7 +14,7 @@ export interface PretokenEncoder {
   /** Returns the number of a scope. Call it again whenever another scope may have been looked up since. */
   readonly scopeOf: (name: string) => number;
   /**
-   * Appends the ids of all pretokens that begin before `until`, or those before a very long one. Returns the offset it has
+   * Appends the ids of all pretokens that begin before `until`, but stops before a very long one. Returns the offset
    * reached.
    */
   readonly encode: (
@@ -28,7 +28,7 @@ export interface PretokenEncoder {
   readonly encodeLong: (ids: TokenId[], text: TextBytes, start: number) => Generator<void, number>;
   /** Must be called once, before any text is encoded that is not all ASCII. */
   readonly addUnicode: () => void;
-  /** Must be called once, before text with a letter of other tokens than the common ones is encoded. */
+  /** Must be called once, before text with a letter of uncommon tokens is encoded. */
   readonly addOthers: () => void;
 }
 

@@ -12,8 +12,8 @@ const STEP_BYTES = 8192;
 const ONE_STEP = Math.floor(STEP_BYTES / 3);
 
 /**
- * A character whose first byte in UTF-8 is none of those of Latin-1 (C2 and C3), E2, EF and F0 to F4: most other letters,
- * and no punctuation or emoji. See `token-bytes.ts`.
+ * A character whose first byte in UTF-8 is not C2 or C3 (Latin-1), E2, EF or F0 to F4: most other letters, and no
+ * punctuation or emoji. See `token-bytes.ts`.
  */
 const LETTER = /[^\0-\u00ff\u2000-\u2fff\ud800-\udfff\uf000-\uffff]/;
 
@@ -22,7 +22,7 @@ export class Encoder {
   readonly #short = new TextBytes(ONE_STEP);
   /** A free window, not in use by any encoding. */
   #spare: TextBytes | undefined;
-  /** Tables that no text has needed so far are not filled yet. */
+  /** Whether all texts so far were ASCII: tables for other texts are filled when first needed. */
   #isAscii = true;
   #isCommon = true;
 
@@ -51,7 +51,8 @@ export class Encoder {
     for (let start = 0; start < text.length;) {
       const end = windowEnd(text, start);
       const window = end - start <= WINDOW ? own : new TextBytes(end - start);
-      // Tables are filled in steps of their own, so that the first text that needs them does not hold the event loop for all.
+      // Tables are filled in separate steps, so that the first text that needs them does not block the event loop for
+      // long.
       if (this.#write(text.slice(start, end), window)) yield ids.length;
       yield* this.#encodeWindow(ids, window, scope);
       start = end;
@@ -65,7 +66,7 @@ export class Encoder {
     const pretokens = this.#pretokens;
     for (let at = 0; at < window.length;) {
       const until = Math.min(at + STEP_BYTES, window.length);
-      // Looked up in each step, since other encodings run in between.
+      // The scope is looked up in each step, since other encodings run in between.
       const next = pretokens.encode(ids, window, at, until, pretokens.scopeOf(scope));
       if (next === at) {
         const chunks = pretokens.encodeLong(ids, window, at);
@@ -79,7 +80,7 @@ export class Encoder {
     }
   }
 
-  /** Returns whether tables were filled for it, which takes up to 10 ms. */
+  /** Writes text to a window. Returns whether tables were filled for it, which takes up to 10 ms. */
   #write(text: string, into: TextBytes): boolean {
     into.write(text);
     if (!this.#isCommon || into.length === text.length) return false;

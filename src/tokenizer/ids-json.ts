@@ -5,7 +5,7 @@ const COMMA = 0x2c;
 const ZERO = 0x30;
 
 /**
- * Ids as JSON in UTF-8, each after a comma: `,200006,17360`. The bytes of several lists can be joined as they are.
+ * Ids as JSON in UTF-8, each after a comma: `,200006,17360`. The bytes of several lists can be concatenated.
  *
  * Writing the digits takes a third of the time of `JSON.stringify` and an encoder, and a tenth for lists of a few ids.
  */

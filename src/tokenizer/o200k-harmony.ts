@@ -1,8 +1,8 @@
 /**
  * The `o200k_harmony` vocabulary: the 199,998 tokens of `o200k_base` and Harmony's special ids.
  *
- * Everything is built on first use, and only what is needed: tables for encoding and texts for decoding are
- * separate, and share the tokens' bytes.
+ * All data is built on first use, and only if needed: tables for encoding and texts for decoding are separate, and
+ * share the tokens' bytes.
  */
 
 import { Decoder, decodeMany } from "./decoder.ts";

@@ -1,5 +1,5 @@
 /**
- * Cuts text into the pretokens that are encoded one by one: what the `o200k` pattern
+ * Cuts text into the pretokens that are encoded one by one: the matches of the `o200k` pattern
  *
  *     [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
  *   | [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
@@ -7,8 +7,8 @@
  *   |  ?[^\s\p{L}\p{N}]+[\r\n/]*
  *   | \s*[\r\n]+ | \s+(?!\S) | \s+
  *
- * matches, written as a scanner over UTF-8. A scanner has its own class table (see
- * `unicode-classes.ts`), allocates nothing, and reads each run of characters twice at most.
+ * as found by a scanner over UTF-8. A scanner has its own class table (see `unicode-classes.ts`), allocates nothing,
+ * and reads each run of characters twice at most.
  */
 
 import { END_BYTE, type TextBytes } from "./text-bytes.ts";
@@ -101,7 +101,7 @@ export function createScanner(): Scanner {
       case newline:
         return blankEnd(bytes, start);
       default: {
-        // Any one character except a newline, letter or number may precede a word.
+        // A single character other than a newline, letter or number may precede a word.
         const next = classAt(bytes, second);
         if (isWordClass(next)) return wordEnd(bytes, second);
         if (charClass === other) return symbolsEnd(bytes, second);

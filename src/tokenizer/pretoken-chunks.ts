@@ -2,12 +2,12 @@
  * Merges a very long pretoken chunk by chunk: a megabyte of letters without a space blocks no longer at a time
  * than a page does, and needs memory for one chunk only.
  *
- * The result equals merging the pretoken as a whole. In a vocabulary where merging the bytes of each token gives
- * that token, a sequence of tokens is the encoding of its text if and only if each pair of adjacent tokens is
- * the encoding of their joined text. (The first merge across their border would happen in their text alone as
- * well.) So a chunk may begin where a token ends, and only the pair at that place must be checked. Text after
- * a chunk may change how it ends, so its last tokens are dropped and merged again with the next one. If the
- * pair is still invalid, more tokens are dropped, and the next chunk is longer.
+ * The result equals merging the pretoken as a whole. In a vocabulary where merging the bytes of each token gives that
+ * token, a sequence of tokens is the encoding of its text if and only if each pair of adjacent tokens is the encoding
+ * of their joined text. (The first merge across their border would also happen in their text alone.) So a chunk may
+ * begin where a token ends, and only the pair at that place must be checked. Text after a chunk may change how it ends,
+ * so its last tokens are dropped and merged again with the next one. If the pair is still invalid, more tokens are
+ * dropped, and the next chunk is longer.
  */
 
 import type { PretokenMerger } from "./bpe.ts";

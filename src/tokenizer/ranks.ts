@@ -7,10 +7,10 @@
  *
  *     short   [hash] → eight bytes · length, id + 1    tokens up to 8 bytes, 70 % full   2.6 MB
  *
- * It uses open addressing, too. An entry contains the token completely, so that a lookup touches one cache line. With the
- * tokens' bytes it touches three, and encoding takes a tenth longer. But to fill it takes as long as all that
- * the first sentence needs. So each later lookup that finds nothing in it adds a few tokens, in the order of their ids, common
- * ones first. Not those that were looked up: encoding times would tell what others have encoded.
+ * It also uses open addressing. An entry contains the whole token, so that a lookup touches one cache line. With the
+ * tokens' bytes a lookup touches three, and encoding takes a tenth longer. But filling the table takes as long as all
+ * work for the first sentence. Each later lookup that finds nothing therefore adds a few tokens, in the order of their
+ * ids, common ones first. Looked-up tokens are not preferred, because encoding times would reveal the texts of others.
  *
  * Most lookups during a merge are for bytes that are not a token. `seen` fits into a processor's second-level
  * cache and answers five of six of these.
@@ -36,7 +36,7 @@ import {
 } from "./token-tables.ts";
 import type { TokenId } from "./tokenizer.ts";
 
-/** Of the tokens of a vocabulary that are unpacked. */
+/** The ranks of a vocabulary's unpacked tokens. */
 export interface Ranks {
   /** Returns the id of the token with these bytes, given their hash; -1 if there is none. */
   readonly find: (view: DataView, start: number, length: number, hash: number) => TokenId;
@@ -44,9 +44,9 @@ export interface Ranks {
   readonly rankOf: (view: DataView, start: number, end: number) => number;
 }
 
-/** Of a vocabulary. Only common tokens have a rank at first. */
+/** The ranks of a vocabulary. At first, only common tokens have a rank. */
 export interface VocabularyRanks extends Ranks {
-  /** Adds all others. Must be called once, before text with a letter of theirs is encoded. */
+  /** Adds all other tokens. Must be called once, before text with a letter of these tokens is encoded. */
   readonly addOthers: () => void;
 }
 
@@ -54,11 +54,11 @@ const SHORT_BYTES = 8;
 /** Words of an entry in `short`: the bytes, and length and id. */
 const ENTRY = 3;
 const SHORT_ENTRIES = 211_968;
-/** Entries at the end, so that a search never wraps around. */
+/** Spare entries at the end, so that a search never wraps around. */
 const SPARE_ENTRIES = 256;
-/** Lookups that find nothing in `short` before it is filled: those of 20 KB of prose, or 70 KB of code. */
+/** Number of lookups that find nothing in `short` before it is filled, as in 20 KB of prose, or 70 KB of code. */
 const LOOKUPS_BEFORE = 4096;
-/** Tokens that each later lookup of this kind adds to it, in a few microseconds. */
+/** Number of tokens that each later lookup of this kind adds, in a few microseconds. */
 const PART = 32;
 
 /**
@@ -76,7 +76,7 @@ export function createRanks(tokens: TokenBytes): VocabularyRanks {
   const maxBytes = MAX_TOKEN_BYTES;
   const noRank = NO_RANK;
   const lists = [tokens.commonIds.subarray(BYTE_COUNT)];
-  /** How many ids of the first list have been added to `short`. */
+  /** The number of ids of the first list that have been added to `short`. */
   let added = 0;
   /** Whether `short` has all short tokens. */
   let isFull = false;
@@ -175,7 +175,7 @@ export function createRanks(tokens: TokenBytes): VocabularyRanks {
   return { find, rankOf, addOthers };
 }
 
-/** Adds those of the tokens `ids[from … to)` that are short. */
+/** Adds the short tokens of `ids[from … to)`. */
 function addShort(
   short: Int32Array,
   { view, places }: TokenBytes,
@@ -199,7 +199,7 @@ function addShort(
   }
 }
 
-/** Where the search for this hash begins: its upper 20 bits, as a fraction of the entries. */
+/** The entry at which the search for this hash begins: its upper 20 bits, as a fraction of the entries. */
 function entryOf(hash: number): number {
   return ENTRY * (((hash >>> 12) * (SHORT_ENTRIES / 1024)) >>> 10);
 }

@@ -1,7 +1,7 @@
 /**
- * The special tokens of `o200k_harmony`: ids that structure a conversation and are never encoded from text.
- * All ids from 199998 to 201088 are special. Nine of them have a meaning in the Harmony format; the others
- * are called `<|reserved_N|>`.
+ * The special tokens of `o200k_harmony`: ids that structure a conversation and are never encoded from text. All ids
+ * from 199998 to 201088 are special. Nine of them have a meaning in the Harmony format; all others are called
+ * `<|reserved_N|>`.
  */
 
 import type { TokenId } from "./tokenizer.ts";

@@ -31,7 +31,9 @@ function isSeam(before: number, after: number): boolean {
   return before === LINE_FEED && after !== SLASH && isGraphic(after);
 }
 
-/** Definitely not white space. May return false for other characters that are not. */
+/**
+ * Whether the unit is certainly not white space. May return false for other characters that are not white space either.
+ */
 function isGraphic(unit: number): boolean {
   return (unit > SPACE && unit < 0x7f) || unit > 0x3000;
 }

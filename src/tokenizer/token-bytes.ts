@@ -6,15 +6,16 @@
  *
  * Two flat arrays instead of 200,000 objects: js-tiktoken's own maps take 69 MB and half a second.
  *
- * A byte-pair vocabulary is a list of merges: the first 256 tokens are the bytes, and each later one joins two
- * earlier ones, so two 18-bit ids describe it. They are written as base64 digits in columns: the first digit
- * of all left halves, then the second, the third, and the same for the right halves. The leading digits vary
- * little and compress well when they are adjacent.
+ * A byte-pair vocabulary is a list of merges: the first 256 tokens are the bytes, and each later one joins two earlier
+ * ones, so two 18-bit ids describe it. They are written as base64 digits in columns: the first digit of all left
+ * halves, then the second and the third, then the digits of the right halves. The leading digits vary little and
+ * compress well when they are adjacent.
  *
- * Two thirds of the tokens are all that most processes need at first: Latin-1 with ASCII, punctuation, signs and emoji, that is
- * those without any of the bytes C4 to E1 and E3 to EE, with which the letters of other scripts begin. So the text has three
- * parts: a bit for each merged token that says whether it is one of these, their columns, and those of the others, which are
- * unpacked at the first look-up of one of them. The halves of a common token are common.
+ * Most processes at first need only two thirds of the tokens, the common ones: Latin-1 with ASCII, punctuation, signs
+ * and emoji, that is tokens without any of the bytes C4 to E1 and E3 to EE, with which the letters of other scripts
+ * begin. The text therefore has three parts: a bit for each merged token that marks it as common, the columns of common
+ * tokens, and the columns of all others, which are unpacked when one of them is first looked up. The halves of a common
+ * token are common.
  */
 
 import * as byteWords from "./byte-words.ts";
@@ -39,9 +40,9 @@ export interface TokenBytes {
   readonly bytes: Uint8Array;
   /** The same memory as `bytes`. */
   readonly view: DataView;
-  /** By id: see {@link startOf} and {@link lengthOf}. 0 for a token that is not unpacked yet. */
+  /** Places by id: see {@link startOf} and {@link lengthOf}. 0 for a token that is not unpacked yet. */
   readonly places: Int32Array;
-  /** Of the unpacked tokens of at least two bytes. */
+  /** Tables of the unpacked tokens of at least two bytes. */
   readonly tables: TokenTables;
   /** All single bytes, and the common tokens, in rising order. */
   readonly commonIds: Int32Array;
@@ -60,7 +61,7 @@ const BYTE_TOKENS: readonly (readonly [first: number, last: number])[] = [
   [0x7f, 0xa0],
   [0xad, 0xad],
 ];
-/** Ids below are single bytes, all others merge two tokens. */
+/** Number of single-byte tokens. Ids below it are single bytes, all others merge two tokens. */
 export const BYTE_COUNT = 256;
 const MERGED_COUNT = ORDINARY_COUNT - BYTE_COUNT;
 const COMMON_COUNT = 138_449;
@@ -113,7 +114,7 @@ export function startOf(place: number): number {
   return place >> LENGTH_BITS;
 }
 
-/** The number of its bytes. */
+/** The number of a token's bytes, by its entry in {@link TokenBytes.places}. */
 export function lengthOf(place: number): number {
   return place & LENGTH_MASK;
 }
@@ -142,7 +143,7 @@ function readIds(ids: Int32Array, text: string, areCommon: boolean): void {
   }
 }
 
-/** Unpacks the tokens with these ids and columns, to `offset` of the bytes. Returns where they end. */
+/** Unpacks the tokens with these ids and columns, to `offset` of the bytes. Returns the offset of their end. */
 function unpack(into: Unpacked, ids: Int32Array, columns: string, offset: number): number {
   const digits = toBytes(columns);
   let end = offset;
@@ -155,10 +156,11 @@ function unpack(into: Unpacked, ids: Int32Array, columns: string, offset: number
 /**
  * Unpacks the tokens `ids[from … to)`, and enters them into the tables.
  *
- * In parts: the first calls are interpreted, then V8 compiles the function and uses the result from the next call on. One loop
- * over all tokens takes 1.5 times as long: it can change to compiled code only in its middle (on-stack replacement). With inlined
- * copies of `hashOf` and the like, since calls are expensive before that, and without branches that the first tokens do
- * not take, at which compiled code would return to the interpreter.
+ * It works in parts: the first calls are interpreted, then V8 compiles the function and uses the result from the next
+ * call on. A single loop over all tokens takes 1.5 times as long, because it can switch to compiled code only in its
+ * middle (on-stack replacement). Functions such as `hashOf` are inlined by hand, since calls are expensive in
+ * interpreted code. Branches that the first tokens do not take are avoided, because compiled code would return to the
+ * interpreter there.
  */
 function unpackPart(
   { view, places, tables: { slots, seen, pairs } }: Unpacked,

@@ -1,13 +1,13 @@
 /**
- * Hash tables of the tokens of two and more bytes. Each token is entered by the loop that unpacks it, see `token-bytes.ts`: V8
- * has compiled that one by then, and a loop of its own begins in the interpreter.
+ * Hash tables of the tokens of two and more bytes. Each token is entered by the loop that unpacks it, see
+ * `token-bytes.ts`: V8 has compiled that loop by then, while a separate loop would start in the interpreter.
  *
  *     slots   [hash] → 14 more bits of the hash, id + 1    53 %, at last 76 % full    1 MB
  *     seen    one bit for each hash of a token                                     128 KB
  *     pairs   [two bytes] → id                                                     256 KB
  *
- * `slots` uses open addressing. Whether it is the token is decided by the token's bytes. Twice as many slots take longer to
- * fill: each page that is written for the first time takes the system some microseconds.
+ * `slots` uses open addressing. A match is confirmed by the token's bytes. Twice as many slots would take longer to
+ * fill: the first write to each page takes the system some microseconds.
  */
 
 /** The rank of bytes that are not a token: higher than all others. */
@@ -43,7 +43,7 @@ export function wordOfSeen(hash: number): number {
   return hash >>> (32 - SEEN_BITS + 5);
 }
 
-/** Shifts use only the low five bits of their count. */
+/** The bit of a hash in `seen`. Shifts use only the low five bits of their count. */
 export function bitOfSeen(hash: number): number {
   return 1 << (hash >>> (32 - SEEN_BITS));
 }

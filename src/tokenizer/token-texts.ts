@@ -7,7 +7,7 @@ const BLOCK_BITS = 8;
 const BLOCK_SIZE = 1 << BLOCK_BITS;
 const BLOCK_MASK = BLOCK_SIZE - 1;
 
-/** `null`: not valid UTF-8 alone. */
+/** `null`: the token alone is not valid UTF-8. */
 type Texts = (string | null | undefined)[];
 
 export class TokenTexts {
@@ -27,7 +27,7 @@ export class TokenTexts {
 
   /** `undefined` for a token that is not valid UTF-8 by itself, and for special ids. */
   textOf(id: TokenId): string | undefined {
-    // Shifts would take any number for an id.
+    // Non-integers are excluded, because shifts would truncate them to an id.
     if ((id | 0) !== id) return undefined;
     const text = this.#blocks[id >> BLOCK_BITS]?.[id & BLOCK_MASK];
     if (typeof text === "string") return text;
@@ -45,8 +45,8 @@ export class TokenTexts {
 }
 
 /**
- * Whether the bytes are valid UTF-8 with this text. A decoder that throws would say so too, but the Workers runtime reads
- * 0.7 MB of its own program for the first exception.
+ * Whether the bytes are valid UTF-8 with this text. A decoder that throws would also detect this, but for the first
+ * exception the Workers runtime reads 0.7 MB of its own program.
  */
 function isDecoded(text: string, bytes: Uint8Array): boolean {
   if (!text.includes("\uFFFD")) return true;

@@ -5,15 +5,15 @@ export type TokenId = number;
 
 export interface Tokenizer {
   /**
-   * Encodes text to ids. Everything in `text` is ordinary text: a spelled `<|end|>` becomes the ordinary
-   * tokens of its seven characters, never a special id. Lone surrogates are encoded as U+FFFD.
+   * Encodes text to ids. The whole `text` is ordinary text: a spelled `<|end|>` becomes the ordinary tokens of its
+   * seven characters, never a special id. Lone surrogates are encoded as U+FFFD.
    *
    * @param scope cache scope, such as the tenant. It affects speed only: words met before in the same scope
    * are encoded faster.
    */
   encode(text: string, scope?: string): TokenId[];
 
-  /** The same ids in steps of a few milliseconds, so that the caller can yield in between. */
+  /** Like {@link encode}, in steps of a few milliseconds, so that the caller can yield in between. */
   encodeInSteps(text: string, scope?: string): EncodeSteps;
 
   /**

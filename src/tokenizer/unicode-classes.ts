@@ -9,7 +9,7 @@ import { UNICODE_16_RUNS } from "./unicode-16.ts";
 
 /** The classes that the pattern distinguishes. */
 export const CharClass = {
-  /** Everything else: punctuation, symbols, controls, unassigned code points. */
+  /** All other characters: punctuation, symbols, controls, unassigned code points. */
   other: 0,
   /** `\p{Lu}\p{Lt}` */
   upper: 1,
@@ -31,8 +31,8 @@ export const CharClass = {
 const LETTERS = "oulbmns";
 
 /**
- * Number of code points in the table: planes 0 to 3, which contain all letters. {@link classBeyond} has the others: a table
- * of all costs 850 KB more on Workers, where new arrays are cleared by writing them.
+ * Number of code points in the table: planes 0 to 3, which contain all letters. {@link classBeyond} covers the rest: a
+ * table of all planes costs 850 KB more on Workers, where new arrays are cleared by writing them.
  */
 export const TABLE_SIZE = 0x40000;
 
