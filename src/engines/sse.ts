@@ -24,16 +24,13 @@ export function createSseSplitter(): Splitter {
   return new SseSplitter();
 }
 
-/** A shared decoder, without state between calls. A BOM in the middle of a stream is text. */
-const WHOLE = new TextDecoder("utf-8", { ignoreBOM: true });
 const STREAM = { stream: true };
 
 class SseSplitter implements Splitter {
   #consumer: (event: string) => void = () => {};
   #count = 0;
-  #isWithinCharacter = false;
-  /** A decoder with state, only after a read that ended within a character. */
-  #decoder: InstanceType<typeof TextDecoder> | undefined;
+  /** A read may end within a character. A BOM in the middle of a stream is text. */
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   readonly #parser = createParser({
     maxBufferSize: MAX_EVENT_CHARS,
     onEvent: ({ data }) => {
@@ -50,16 +47,7 @@ class SseSplitter implements Splitter {
   push(bytes: Uint8Array, consumer: (event: string) => void): boolean {
     this.#consumer = consumer;
     this.#count = 0;
-    this.#parser.feed(this.#decode(bytes));
+    this.#parser.feed(this.#decoder.decode(bytes, STREAM));
     return this.#count > 0;
-  }
-
-  /** Decodes bytes. Without `stream` a decoder is twice as fast, and correct unless a character is split. */
-  #decode(bytes: Uint8Array): string {
-    const endsWithin = (bytes[bytes.length - 1] ?? 0) > 0x7f;
-    if (!endsWithin && !this.#isWithinCharacter) return WHOLE.decode(bytes);
-    this.#decoder ??= new TextDecoder("utf-8", { ignoreBOM: true });
-    if (bytes.length > 0) this.#isWithinCharacter = endsWithin;
-    return this.#decoder.decode(bytes, STREAM);
   }
 }
