@@ -6,9 +6,8 @@
  * neither, because it may concern a single entry.
  */
 import { partOf, type ProcessState } from "../lazy.ts";
-import { byteLength } from "./byte-length.ts";
 import { StoreError, StoreRefusal } from "./store-error.ts";
-import { readMany, type Store } from "./store.ts";
+import { byteLength, readMany, type Store } from "./store.ts";
 
 type StoreOperation = "get" | "set" | "delete";
 

@@ -1,5 +1,4 @@
-/** The default store: this process's memory, bounded by entries and bytes, and shared by the rule in `fair-share.ts`. */
-import { byteLength } from "./byte-length.ts";
+/** The default store: this process's memory, bounded by entries and bytes, and shared as `fair-share.ts` says. */
 import {
   hasRoom,
   largestShare,
@@ -7,7 +6,7 @@ import {
   type StoreLimits,
   type StoreQuota,
 } from "./fair-share.ts";
-import type { Store } from "./store.ts";
+import { byteLength, type Store } from "./store.ts";
 
 export interface MemoryStoreOptions extends StoreLimits {
   /** The maximum of a tenant, even if there is room. Absent: unlimited. */

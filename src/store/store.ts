@@ -46,13 +46,20 @@ export async function readMany(
 /** Result for an entry that is not text, or not stored under its key. No kind of entry accepts it. */
 export const UNREADABLE = "";
 
+const encoder = new TextEncoder();
+
+/** In UTF-8. */
+export function byteLength(text: string): number {
+  return encoder.encode(text).length;
+}
+
 /**
  * A key that is unique to its owner for any parts: ids come from clients and may be any text of any length. `kind` names the sort
  * of entry and stays readable; the rest is hashed, so that a store reveals no tenants.
  */
 export async function storeKey(kind: string, ...parts: readonly string[]): Promise<string> {
   const text = JSON.stringify(parts);
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const digest = await crypto.subtle.digest("SHA-256", encoder.encode(text));
   const hex = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0"));
   return `${kind}:${hex.join("")}`;
 }

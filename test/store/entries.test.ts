@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { byteLength } from "../../src/store/byte-length.ts";
 import { createEntries, readStored } from "../../src/store/entries.ts";
 import { createMemoryStore, type Store } from "../../src/index.ts";
 import { storeKey } from "../../src/store/store.ts";
@@ -131,23 +130,5 @@ test("reading never throws, whatever the stored text", () => {
       const value = readStored(SCHEMA, text);
       expect(value === undefined || typeof value.name === "string").toBe(true);
     }),
-  );
-});
-
-test.each(["a", "\u00e9", "\u6f22", "\ud83d\ude00", "\ud800"])(
-  "the bytes of a long text are those of its parts: %j",
-  (part) => {
-    expect(byteLength(part.repeat(100_000))).toBe(byteLength(part) * 100_000);
-  },
-);
-
-test("bytes are counted as TextEncoder writes them", () => {
-  fc.assert(
-    fc.property(
-      fc.string({ unit: fc.oneof(fc.string(), fc.constantFrom("\ud800", "\udc00")) }),
-      (text) => {
-        expect(byteLength(text)).toBe(new TextEncoder().encode(text).length);
-      },
-    ),
   );
 });
