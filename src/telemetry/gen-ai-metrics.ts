@@ -4,25 +4,15 @@
  */
 import type { Model } from "../models/models.ts";
 import type { TurnUsage } from "../turn/turn.ts";
-import type { Histogram, Labels, Registry } from "./metrics.ts";
+import type { Histogram, Registry } from "./metrics.ts";
 import { toErrorType } from "./tracing/tracer.ts";
 
 export interface GenAiMeters {
   readonly requestSeconds: Histogram;
   readonly toolSeconds: Histogram;
-  /** Meters by model. A model has the same labels in every turn. */
-  readonly byModel: WeakMap<Model, ModelMeters>;
-  bind(provider: string, labels: Labels): ModelMeters;
-}
-
-interface ModelMeters {
-  readonly provider: string;
-  readonly labels: Labels;
-  readonly request: (seconds: number) => void;
-  readonly firstToken: (seconds: number) => void;
-  readonly perToken: (seconds: number) => void;
-  readonly input: (tokens: number) => void;
-  readonly output: (tokens: number) => void;
+  readonly firstTokenSeconds: Histogram;
+  readonly perTokenSeconds: Histogram;
+  readonly tokens: Histogram;
 }
 
 /** Buckets for the durations of requests and tool calls. */
@@ -37,44 +27,32 @@ const PER_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 export function createGenAiMeters(registry: Registry): GenAiMeters {
-  const requestSeconds = registry.histogram(
-    "gen_ai_server_request_duration_seconds",
-    "From a turn's start to its last token.",
-    REQUEST_SECONDS,
-  );
-  const toolSeconds = registry.histogram(
-    "gen_ai_execute_tool_duration_seconds",
-    "From the end of a call to its result, of tools that the gateway runs.",
-    REQUEST_SECONDS,
-  );
-  const firstTokenSeconds = registry.histogram(
-    "gen_ai_server_time_to_first_token_seconds",
-    "From a turn's start to its first output, of turns that ended well.",
-    FIRST_TOKEN_SECONDS,
-  );
-  const perTokenSeconds = registry.histogram(
-    "gen_ai_server_time_per_output_token_seconds",
-    "Mean time of a token after the first, of turns that ended well.",
-    PER_TOKEN_SECONDS,
-  );
-  const tokens = registry.histogram(
-    "gen_ai_client_token_usage",
-    "Tokens of a turn, by type: input, output.",
-    TOKENS,
-  );
   return {
-    requestSeconds,
-    toolSeconds,
-    byModel: new WeakMap(),
-    bind: (provider, labels) => ({
-      provider,
-      labels,
-      request: requestSeconds.bind(labels),
-      firstToken: firstTokenSeconds.bind(labels),
-      perToken: perTokenSeconds.bind(labels),
-      input: tokens.bind({ ...labels, gen_ai_token_type: "input" }),
-      output: tokens.bind({ ...labels, gen_ai_token_type: "output" }),
-    }),
+    requestSeconds: registry.histogram(
+      "gen_ai_server_request_duration_seconds",
+      "From a turn's start to its last token.",
+      REQUEST_SECONDS,
+    ),
+    toolSeconds: registry.histogram(
+      "gen_ai_execute_tool_duration_seconds",
+      "From the end of a call to its result, of tools that the gateway runs.",
+      REQUEST_SECONDS,
+    ),
+    firstTokenSeconds: registry.histogram(
+      "gen_ai_server_time_to_first_token_seconds",
+      "From a turn's start to its first output, of turns that ended well.",
+      FIRST_TOKEN_SECONDS,
+    ),
+    perTokenSeconds: registry.histogram(
+      "gen_ai_server_time_per_output_token_seconds",
+      "Mean time of a token after the first, of turns that ended well.",
+      PER_TOKEN_SECONDS,
+    ),
+    tokens: registry.histogram(
+      "gen_ai_client_token_usage",
+      "Tokens of a turn, by type: input, output.",
+      TOKENS,
+    ),
   };
 }
 
@@ -88,17 +66,22 @@ export interface EndedTurn {
 
 export function observeGenAi(meters: GenAiMeters, model: Model, turn: EndedTurn): void {
   const { seconds, firstTokenSeconds, usage, error } = turn;
-  const own = metersOf(meters, model);
-  if (error === undefined) own.request(seconds);
-  else meters.requestSeconds.observe({ ...own.labels, error_type: toErrorType(error) }, seconds);
+  const labels = {
+    gen_ai_operation_name: "chat",
+    gen_ai_provider_name: model.provider,
+    gen_ai_request_model: model.id,
+  };
+  const failure = error === undefined ? {} : { error_type: toErrorType(error) };
+  meters.requestSeconds.observe({ ...labels, ...failure }, seconds);
   if (usage === undefined) return;
+  const { promptTokens, completionTokens } = usage;
   if (firstTokenSeconds !== undefined) {
-    own.firstToken(firstTokenSeconds);
-    const others = usage.completionTokens - 1;
-    if (others > 0) own.perToken((seconds - firstTokenSeconds) / others);
+    meters.firstTokenSeconds.observe(labels, firstTokenSeconds);
+    const others = completionTokens - 1;
+    if (others > 0) meters.perTokenSeconds.observe(labels, (seconds - firstTokenSeconds) / others);
   }
-  own.input(usage.promptTokens);
-  own.output(usage.completionTokens);
+  meters.tokens.observe({ ...labels, gen_ai_token_type: "input" }, promptTokens);
+  meters.tokens.observe({ ...labels, gen_ai_token_type: "output" }, completionTokens);
 }
 
 /** @param name one of a few names, not a tool's name from an MCP server */
@@ -110,17 +93,4 @@ export function observeTool(
 ): void {
   const labels = { gen_ai_tool_name: name, gen_ai_tool_type: "extension" };
   meters.toolSeconds.observe({ ...labels, ...(failed && { error_type: "tool_error" }) }, seconds);
-}
-
-function metersOf(meters: GenAiMeters, model: Model): ModelMeters {
-  const { id, provider } = model;
-  const known = meters.byModel.get(model);
-  if (known?.provider === provider) return known;
-  const made = meters.bind(provider, {
-    gen_ai_operation_name: "chat",
-    gen_ai_provider_name: provider,
-    gen_ai_request_model: id,
-  });
-  meters.byModel.set(model, made);
-  return made;
 }
