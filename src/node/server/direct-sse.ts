@@ -103,7 +103,6 @@ class Client {
   /** The last frame and the end of the body were written. */
   #isComplete = false;
   #gathered = "";
-  #isAscii = true;
   #isScheduled = false;
 
   constructor(outgoing: ServerResponse, head: Readonly<Record<string, string>>) {
@@ -159,9 +158,8 @@ class Client {
   }
 
   #toChunk(frame: string): string {
-    const bytes = Buffer.byteLength(frame);
-    if (bytes !== frame.length) this.#isAscii = false;
-    return this.#takesChunks ? `${bytes.toString(16)}\r\n${frame}\r\n` : frame;
+    if (!this.#takesChunks) return frame;
+    return `${Buffer.byteLength(frame).toString(16)}\r\n${frame}\r\n`;
   }
 
   /** Schedules a write in a tick, which runs when all promises that can settle have settled, before the event loop continues. */
@@ -189,16 +187,13 @@ class Client {
   }
 
   #writeNow(text: string): boolean {
-    // ASCII text, which is most common, needs no encoding.
-    const encoding = this.#isAscii ? "latin1" : "utf8";
-    this.#isAscii = true;
     const socket = this.#socket;
-    if (socket === null) return this.#outgoing.write(text, encoding);
-    if (this.#hasHead) return socket.write(text, encoding);
+    if (socket === null) return this.#outgoing.write(text);
+    if (this.#hasHead) return socket.write(text);
     this.#hasHead = true;
     // `node:http` prepends the head to the first text, and would cork the socket until the next tick.
     socket.cork();
-    const hasRoom = this.#outgoing.write(text, encoding);
+    const hasRoom = this.#outgoing.write(text);
     socket.uncork();
     return hasRoom;
   }
