@@ -1,4 +1,5 @@
 /** The {@link Transport} for any runtime with `fetch`: Workers, Deno, Bun, and Node. */
+import { followSignal } from "../streams/follow-signal.ts";
 import type { BytesConsumer, Transport, TransportRequest, TransportResponse } from "./transport.ts";
 import { toTransportError } from "./transport.ts";
 
@@ -39,13 +40,11 @@ export function createFetchTransport(fetchFn: typeof fetch = fetch): Transport {
 class Connection {
   readonly #request: TransportRequest;
   readonly #abort = new AbortController();
-  readonly #leave = (): void => this.#stop(this.#request.signal.reason);
-  /** The reason of the stop. The signal has it too, but reading it is a native call, too slow for each read. */
-  #stopped: { readonly reason: unknown } | undefined;
+  readonly #release: () => void;
 
   constructor(request: TransportRequest) {
     this.#request = request;
-    request.signal.addEventListener("abort", this.#leave, { once: true });
+    this.#release = followSignal(this.#abort, request.signal);
   }
 
   async open(start: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
@@ -69,7 +68,7 @@ class Connection {
       if (ended || reader === undefined) return undefined;
       try {
         // An aborted fetch fails a pending read, but not every runtime fails the next one.
-        if (this.#stopped !== undefined) throw this.#stopped.reason;
+        this.#abort.signal.throwIfAborted();
         const { done, value } = await reader.read();
         if (!done) return value;
       } catch (error) {
@@ -82,7 +81,7 @@ class Connection {
     const closeNow = (): void => {
       if (ended) return;
       end();
-      this.#stop(new Error("response closed"));
+      this.#abort.abort(new Error("response closed"));
     };
 
     const close = (graceMs?: number): void => {
@@ -113,16 +112,7 @@ class Connection {
   /** The error to report: the reason of the stop, or the network failure. */
   #fail(error: unknown, stage: "head" | "body"): unknown {
     this.#release();
-    if (this.#stopped !== undefined) return this.#stopped.reason;
+    if (this.#abort.signal.aborted) return this.#abort.signal.reason;
     return toTransportError(error, stage, this.#request);
-  }
-
-  #stop(reason: unknown): void {
-    this.#stopped ??= { reason };
-    this.#abort.abort(reason);
-  }
-
-  #release(): void {
-    this.#request.signal.removeEventListener("abort", this.#leave);
   }
 }

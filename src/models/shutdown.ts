@@ -2,6 +2,7 @@
  * Graceful shutdown. First, new work is refused. Then in-flight work may finish. Shortly before the grace period ends, the rest
  * is stopped with a typed error, while there is still time to notify clients and the store.
  */
+import { followSignal } from "../streams/follow-signal.ts";
 import { createPushStream, consume, type Consumer, type Demand } from "../streams/push-stream.ts";
 import { type Model, type Models, withTurnHook } from "./models.ts";
 import { TurnError } from "../turn/turn-error.ts";
@@ -62,16 +63,14 @@ export function createShutdown(): Shutdown {
     consumer: Consumer<TurnEvent>,
   ): Promise<void> {
     const abort = new AbortController();
-    const leave = () => abort.abort(signal.reason);
-    if (signal.aborted) leave();
-    else signal.addEventListener("abort", leave, { once: true });
+    const release = followSignal(abort, signal);
     if (stopping.signal.aborted) abort.abort(shutdownError());
     turns.add(abort);
     let hasEnded = false;
     /** Throws if the turn was stopped before its end. */
     const settle = () => {
       turns.delete(abort);
-      signal.removeEventListener("abort", leave);
+      release();
       if (stopping.signal.aborted && !signal.aborted && !hasEnded) throw shutdownError();
     };
     const take = (event: TurnEvent): Demand => {
