@@ -12,7 +12,7 @@ import {
 } from "../../src/api/responses/response-store.ts";
 import { openStore } from "../../src/node/open-store.ts";
 import { createEntries } from "../../src/store/entries.ts";
-import { keptReasoning } from "../../src/store/kept-reasoning.ts";
+import { keptReasoning } from "../../src/store/call-reasoning.ts";
 import { createGuardedStore } from "../../src/store/guarded-store.ts";
 import { testSettings } from "../../test/helpers/gateway.ts";
 import { HAS_REDIS, startRedis } from "../../test/helpers/redis.ts";

@@ -1,5 +1,7 @@
 /** The chain of thought around the calls of a tool loop: the stored form for the next request, and the form in a history. */
-import type { KeptCall } from "./kept-call.ts";
+import * as z from "zod";
+import { lazy } from "../lazy.ts";
+import { type KeptCall, readKeptCall } from "./kept-call.ts";
 
 /** The model's output between two tool results, as in a history: reasoning, then calls. */
 export interface LoopStep {
@@ -30,6 +32,21 @@ export interface PlacedCall {
   readonly at: number;
   readonly call: KeptCall;
 }
+
+const keptCall = lazy(() => z.custom<KeptCall>((value) => readKeptCall(value) !== undefined));
+
+/** The stored entry of a call: the reasoning around it, the calls that the gateway ran before it, and its exact ids. */
+export const keptReasoning = z.lazy(() =>
+  z.object({
+    before: z.array(z.array(z.string())),
+    after: z.array(z.string()),
+    tools: z.array(z.object({ list: z.int(), at: z.int(), call: keptCall() })).optional(),
+    /** The sampled step that ends with the call; see `stored-step.ts`. */
+    sampled: z.string().optional(),
+  }),
+);
+
+export type KeptReasoning = z.input<typeof keptReasoning>;
 
 /** Separates several analysis messages for APIs that show them as one text. */
 export const REASONING_SEPARATOR = "\n\n";

@@ -1,10 +1,9 @@
 /** Keeps the reasoning of one turn: stores it under the following call's id, and encrypts it for the client. */
 import type { GatewayCallResult, Part, TurnEvent } from "../turn/turn.ts";
 import type { Consumer } from "../streams/push-stream.ts";
-import type { PlacedCall } from "./call-reasoning.ts";
+import type { KeptReasoning, PlacedCall } from "./call-reasoning.ts";
 import { CALL_PURPOSE, REASONING_PURPOSE, sealCarriedStep } from "./carried-steps.ts";
 import { toKeptCall } from "./kept-call.ts";
-import type { KeptReasoning } from "./kept-reasoning.ts";
 import type { ReasoningCipher } from "./reasoning-cipher.ts";
 import { toStoredStep } from "./stored-step.ts";
 

@@ -1,4 +1,4 @@
-/** The default store: this process's memory, bounded by entries and bytes, and shared as `fair-share.ts` says. */
+/** The default store: this process's memory, bounded by entries and bytes, and shared by the rule in `fair-share.ts`. */
 import {
   hasRoom,
   largestShare,

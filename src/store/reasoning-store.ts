@@ -14,6 +14,8 @@ import type { TurnEvent } from "../turn/turn.ts";
 import {
   beforeAllTexts,
   type CallReasoning,
+  type KeptReasoning,
+  keptReasoning,
   type LoopStep,
   REASONING_SEPARATOR,
   toTexts,
@@ -31,10 +33,9 @@ import {
 import { createEntries, type Entries, type EntryDeps } from "./entries.ts";
 import { type KeepOptions, TurnReasoning } from "./keep-reasoning.ts";
 import { type KeptCall, parseKeptCall } from "./kept-call.ts";
-import { type KeptReasoning, keptReasoning } from "./kept-reasoning.ts";
 import type { OpenedSeal, ReasoningCipher, SealRefusal } from "./reasoning-cipher.ts";
 import type { Store } from "./store.ts";
-import { readStep } from "./read-step.ts";
+import { readStep } from "./stored-step.ts";
 import type { ReadStep } from "../turn/sampled/put-back.ts";
 
 export interface ReasoningStore {

@@ -2,7 +2,11 @@
  * The stored form of a sampled step: a version, then numbers in base64url digits, three for an id and six for any other number.
  * Stored data is untrusted: each message is checked separately before its use.
  */
+import { readSpan } from "../harmony/read-span.ts";
 import type { IdsMark, SampledSpan, SampledStep } from "../harmony/sampled-step.ts";
+import { rememberByText } from "../harmony/text-memory.ts";
+import { TEXT_BUDGET } from "../turn/prompt/text-budget.ts";
+import type { ReadStep } from "../turn/sampled/put-back.ts";
 
 /** Version of the format. Entries of another version count as missing. */
 const VERSION = "2";
@@ -40,6 +44,28 @@ export function toStoredStep({ start, end, spans, isText }: SampledStep): string
   }
   return new TextDecoder().decode(text);
 }
+
+/**
+ * Parses a stored step and its messages. Every request of a loop repeats earlier steps, so they are cached by tenant. Undefined: the
+ * step was stored by another version of the gateway.
+ */
+export function readStep(stored: string, tenant: string): ReadStep | "damaged" | undefined {
+  return remembered(stored, tenant).read;
+}
+
+const remembered = rememberByText(
+  (stored): { readonly read: ReadStep | "damaged" | undefined } => {
+    const step = readStoredStep(stored);
+    if (step === "other-version") return { read: undefined };
+    if (step === "damaged") return { read: "damaged" };
+    return { read: { step, spans: step.spans.map(({ ids }) => readSpan(ids)) } };
+  },
+  {
+    budget: TEXT_BUDGET,
+    // A byte is a third of an id, which takes 12 bytes as a number, 11 in its piece, and its text.
+    bytesOf: (stored) => 10 * stored.length + 2048,
+  },
+);
 
 export function readStoredStep(stored: string): SampledStep | "damaged" | "other-version" {
   if (stored !== "" && !stored.startsWith(VERSION)) return "other-version";

@@ -1,8 +1,11 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createEntries } from "../../src/store/entries.ts";
-import { keptReasoning } from "../../src/store/kept-reasoning.ts";
 import { createMemoryStore, type Store } from "../../src/index.ts";
-import type { CallReasoning, LoopStep } from "../../src/store/call-reasoning.ts";
+import {
+  type CallReasoning,
+  keptReasoning,
+  type LoopStep,
+} from "../../src/store/call-reasoning.ts";
 import {
   createReasoningStore,
   type ReasoningOutcome,

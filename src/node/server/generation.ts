@@ -12,7 +12,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { CreateNativeLlama } from "../../engines/llama.ts";
 import type { Transport } from "../../engines/transport.ts";
 import type { Model, ModelOptions, Models } from "../../models/models.ts";
-import { monitorModels } from "../../models/monitor.ts";
+import { monitorModels } from "../../models/probing.ts";
 import type { Shutdown } from "../../models/shutdown.ts";
 import type { Store } from "../../store/store.ts";
 import type { ProcessState } from "../../lazy.ts";

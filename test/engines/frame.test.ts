@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { readIdList } from "../../src/engines/id-list.ts";
+import { readIdList } from "../../src/engines/frame.ts";
 
 function read(text: string, at = 0): { end: number; ids: number[] } {
   const ids = [7];
