@@ -1,6 +1,6 @@
 /**
- * Limits how many calls of browser and python one tenant makes in an hour, because a search service is paid by the call.
- * Unused calls are not saved up: after an hour without calls a tenant has its whole quota, but never more.
+ * Limits a tenant's calls of browser and python per hour, because search services charge by the call. Unused calls are
+ * not saved up: after an hour without calls a tenant has its whole quota, but never more.
  */
 import { partOf, type ProcessState } from "../lazy.ts";
 import type {
@@ -12,15 +12,15 @@ import type {
 import type { Toolbox, TrainedToolbox } from "./toolbox.ts";
 
 export interface CallQuotaOptions {
-  /** Calls in an hour. Undefined: no limit. */
+  /** Maximum calls per hour. Undefined: no limit. */
   readonly perHour: (tenant: string) => number | undefined;
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
-  /** Calls are counted in it: a reload gives nobody a new quota. */
+  /** Holds the counts, so that a reload of the settings does not renew quotas. */
   readonly state?: ProcessState;
 }
 
-/** The same tools. A call above the quota is not made: its result tells the model so. */
+/** Wraps tools. A call above the quota is not made, and its result informs the model. */
 export function limitCalls(toolbox: Toolbox, options: CallQuotaOptions): Toolbox {
   const countCall = createQuota(options);
   const { browser, python } = toolbox;
@@ -33,7 +33,10 @@ export function limitCalls(toolbox: Toolbox, options: CallQuotaOptions): Toolbox
 
 const HOUR_MS = 3_600_000;
 
-/** Counts one call against a tenant's quota. False: none is left. Tenants are the operator's keys, so there are few. */
+/**
+ * Counts one call against a tenant's quota. Returns false if the quota is used up. Tenants are the operator's keys, so
+ * there are few.
+ */
 function createQuota({ perHour, now, state }: CallQuotaOptions): (tenant: string) => boolean {
   const left = callsLeftIn(state);
   return (tenant) => {
@@ -49,7 +52,7 @@ function createQuota({ perHour, now, state }: CallQuotaOptions): (tenant: string
   };
 }
 
-/** By tenant. */
+/** Remaining calls by tenant. */
 const callsLeftIn = partOf(() => new Map<string, { calls: number; at: number }>());
 
 function limitTool(tool: GatewayTool, countCall: (tenant: string) => boolean): GatewayTool {

@@ -8,34 +8,37 @@ import type { ToolNamespace } from "../harmony/conversation.ts";
 import type { NamespacedFunction } from "../harmony/tool-names.ts";
 
 export interface GatewayTool {
-  /** Its name in settings, metrics and saved state: `browser`, `python`, `mcp:LABEL`. Unique within a turn. */
+  /** The tool's name in settings, metrics and saved state: `browser`, `python`, `mcp:LABEL`. Unique within a turn. */
   readonly name: string;
   /** The namespace in the system message, where the model was trained to find `browser` and `python`. */
   readonly namespace?: ToolNamespace;
-  /** Functions in the developer message, beside the client's, as MCP tools are. Arguments are JSON. */
+  /** Functions in the developer message, next to the client's, such as MCP tools. Arguments are JSON. */
   readonly functions?: readonly GatewayToolFunction[];
-  /** They are not shown until a search finds them. */
+  /** Whether the functions are hidden until a search finds them. */
   readonly isDeferred?: boolean;
   /**
-   * Call bodies are code and are passed on exactly as written. Otherwise they are JSON arguments, normalized like those
-   * of any function.
+   * Whether call bodies are code, passed on unchanged. Otherwise they are JSON arguments, normalized like any
+   * function's.
    */
   readonly rawBody: boolean;
   /**
    * Whether a call with this recipient is for this tool: `python`, `browser.search`, `label.tool`. Also true for
-   * functions of its namespace that do not exist: the result then says so.
+   * missing functions of its namespace: the result then is an error.
    */
   readonly accepts: (recipient: string) => boolean;
-  /** For a tool of an MCP server: the names by which clients know it. */
+  /** The clients' names of a tool of an MCP server. */
   readonly origin?: (recipient: string) => ToolOrigin;
   /**
-   * The client must approve the call first: it is not run, and the turn ends. The next turn repeats it, by
-   * `TurnGatewayTools.approved`.
+   * Whether the client must approve the call first: the call is not run, and the turn ends. The next turn repeats it,
+   * by `TurnGatewayTools.approved`.
    */
   readonly needsApproval?: (recipient: string) => boolean;
-  /** The details for clients of a call that no run has described: it failed, or was not made. `text`: the result for the model. */
+  /**
+   * The details for clients of a call without a run's result, because it failed or was not made. `text`: the result for
+   * the model.
+   */
   readonly describe: (call: DescribedCall, text: string) => ShownCall;
-  /** What the usage of an API counts such a call as. Absent: nothing. */
+  /** The kind of the call in the usage of an API. Absent: calls are not counted. */
   readonly countsAs?: (recipient: string) => "search" | "open" | undefined;
   /**
    * Begins a run: once per turn, when the first call is made. A rejection is handled like a failed call: it becomes the
@@ -49,9 +52,9 @@ export interface GatewayTool {
  * (`tool-names.ts`).
  */
 export interface GatewayToolFunction {
-  /** Identifies it among all functions of the turn: `label.tool`. */
+  /** The name that identifies the function in the turn: `label.tool`. */
   readonly name: string;
-  /** The recipient of its calls: `label.tool`, or `functions.label__tool`. */
+  /** The recipient of the function's calls: `label.tool`, or `functions.label__tool`. */
   readonly recipient: string;
   /** The definition in the developer message. */
   readonly shown: NamespacedFunction;
@@ -60,7 +63,7 @@ export interface GatewayToolFunction {
 export interface ToolOrigin {
   /** The server's label: `server_label`. */
   readonly server: string;
-  /** As the server calls it. */
+  /** The server's name of the tool. */
   readonly tool: string;
 }
 
@@ -84,9 +87,9 @@ export interface GatewayToolRun {
    * the tool must stop at once, and the outcome is ignored.
    */
   run(call: GatewayCall, signal: AbortSignal): Promise<GatewayToolResult>;
-  /** The source that a citation of these lines refers to. Undefined: none, or it has no address. */
+  /** The source of a citation of these lines. Undefined: there is none, or it has no address. */
   cite?(cursor: number, lines?: CitedLines): CitedSource | undefined;
-  /** State from which a later turn of the conversation continues. Undefined: none. At most 1 MB. */
+  /** State from which a later turn of the conversation continues, at most 1 MB. Undefined: there is none. */
   save(): string | undefined;
   /** Releases the run. Called once, however the turn ended. */
   close(): Promise<void>;
@@ -97,17 +100,17 @@ export interface GatewayCall {
   readonly id: string;
   /** The canonical recipient: `python`, `browser.open`, `label.tool`. */
   readonly recipient: string;
-  /** Code or JSON arguments, as the model wrote them: not validated. */
+  /** Code or JSON arguments by the model, not validated. */
   readonly body: string;
 }
 
 export interface GatewayToolResult {
-  /** The result for the model. It is cut if the context is too short. */
+  /** The result for the model. The text is cut if the context is too short. */
   readonly text: string;
   /** The details for clients. */
   readonly shown: ShownCall;
   readonly failed: boolean;
-  /** The error code, if an API has one for it. */
+  /** The error code, if an API has one for the failure. */
   readonly reason?: FailureReason;
 }
 
@@ -133,7 +136,7 @@ export type ShownCall = SearchShown | OpenShown | FindShown | CodeShown | McpSho
 export interface ToolsShown {
   readonly type: "tools";
   readonly query: string;
-  /** The names of those that it has found, the best first. */
+  /** The names of the found functions, the best first. */
   readonly found: readonly string[];
 }
 
@@ -169,7 +172,7 @@ export interface CodeShown {
   readonly containerId: string;
   /** Outputs, in order of creation. */
   readonly outputs: readonly CodeOutput[];
-  /** The code raised an exception. */
+  /** Whether the code raised an exception. */
   readonly raised?: boolean;
 }
 
@@ -181,7 +184,7 @@ export type CodeOutput =
 export interface McpShown {
   readonly type: "mcp";
   readonly server: string;
-  /** As the server calls it. */
+  /** The server's name of the tool. */
   readonly tool: string;
   readonly arguments: string;
   readonly output?: string;
@@ -192,7 +195,7 @@ export type McpError =
   | { readonly type: "protocol" | "http"; readonly code: number; readonly message: string }
   | { readonly type: "execution"; readonly content: unknown };
 
-/** The tool itself failed, with this text. */
+/** The error of a tool that itself failed with this text. */
 export function executionError(text: string): McpError {
   return { type: "execution", content: [{ type: "text", text }] };
 }

@@ -1,14 +1,14 @@
 /** Reads bodies from third parties, of limited size and in a limited number of pieces. */
 
-/** A piece costs memory and time of its own: it counts as at least so many bytes. */
+/** Minimum bytes counted for a piece, since each piece costs memory and time. */
 const LEAST_PIECE = 64;
 
-/** The bytes as which a piece counts. */
+/** The number of bytes counted for a piece. */
 export function weigh(piece: Uint8Array): number {
   return Math.max(piece.length, LEAST_PIECE);
 }
 
-/** Undefined: the body is larger. The rest of it is not read. */
+/** Reads a body. Undefined: the body is larger, and its rest is not read. */
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | null,
   maxBytes: number,

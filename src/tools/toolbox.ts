@@ -1,7 +1,7 @@
 /**
- * The tools of a deployment. The entry of each runtime creates it (`node/server/serve.ts`, `worker.ts`), because tools need
- * different things on different runtimes; the APIs take from it the tools that a request asks for. An absent tool
- * cannot be run here, and requests for it are handled like requests for any other unsupported tool.
+ * The tools of a deployment. The entry of each runtime creates it (`node/server/serve.ts`, `worker.ts`), because the
+ * services that tools need differ between runtimes; the APIs use it for the tools that a request declares. An absent
+ * tool cannot be run here, and requests for it are handled like requests for any unsupported tool.
  */
 import type { TrainedTool } from "../harmony/trained-tools.ts";
 import type { GatewayTool } from "./gateway-tool.ts";
@@ -14,14 +14,14 @@ export interface Toolbox {
   readonly mcp?: McpToolbox | undefined;
 }
 
-/** Names every tool of training, so that the compiler demands a new one wherever a toolbox is made. */
+/** The trained tools of a toolbox. All names are required, so that the compiler reports a missing new tool. */
 export type TrainedToolbox = { readonly [Name in TrainedTool]: Toolbox[Name] };
 
 /** MCP servers. Connections are opened on demand. */
 export interface McpToolbox {
   /** The operator's servers, by label. */
   readonly servers: ReadonlyMap<string, OperatorServer>;
-  /** Opens a server that a request names. Absent: requests cannot name any. */
+  /** Opens a server that a request declares. Absent: requests cannot declare servers. */
   readonly connect?: (declared: DeclaredServer) => McpServer;
 }
 
@@ -38,11 +38,11 @@ export interface DeclaredServer {
   readonly url: string;
   /** Headers, including credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The tenant: connections are not shared with others. */
+  /** The tenant. Connections are not shared between tenants. */
   readonly tenant: string;
 }
 
-/** The operator does not allow a server named by a request. The message is for the client. */
+/** Thrown if the operator does not allow a server declared by a request. The message is for the client. */
 export class ServerRefused extends Error {
   override readonly name = "ServerRefused";
 }
@@ -53,7 +53,7 @@ export interface BrowserOptions {
   readonly excludedDomains?: readonly string[];
   /** Maximum results of a search. Absent: the operator's setting. */
   readonly maxResults?: number;
-  /** Maximum searches in a turn. 0: the model is not offered the search. Absent: limited only by the number of calls. */
+  /** Maximum searches in a turn. 0: search is not offered. Absent: limited only by the number of calls. */
   readonly maxSearches?: number;
   /** Maximum pages opened in a turn. Absent: limited only by the number of calls. */
   readonly maxOpens?: number;
@@ -69,6 +69,6 @@ export interface UserLocation {
 }
 
 export interface PythonOptions {
-  /** The `containerId` of the interpreter to resume. Absent: that of the conversation, or a new one. */
+  /** The `containerId` of the interpreter to resume. Absent: the conversation's interpreter, or a new one. */
   readonly containerId?: string;
 }

@@ -1,7 +1,7 @@
 /**
- * Decides which IP addresses pages may be fetched from: public ones only. A page may lead the model to addresses in the
- * operator's network, so private, loopback, link-local, shared and multicast ranges are refused, and IPv6 addresses
- * that embed such an IPv4 address.
+ * Decides whether pages may be fetched from an IP address: only from public ones. A page may lead the model to
+ * addresses in the operator's network, so private, loopback, link-local, shared and multicast ranges are refused, and
+ * IPv6 addresses that embed such an IPv4 address.
  */
 
 /** IPv4 ranges that are not public: first address and prefix length (IANA's special-purpose registry). */
@@ -24,7 +24,7 @@ const RESERVED_V4: readonly (readonly [string, number])[] = [
 ];
 
 /**
- * Takes an address as a resolver or `URL` writes it, IPv6 with or without brackets. Anything that is not an address is
+ * Accepts addresses in the form of a resolver or `URL`, IPv6 with or without brackets. Text that is not an address is
  * not public.
  */
 export function isPublicAddress(address: string): boolean {
@@ -35,7 +35,7 @@ export function isPublicAddress(address: string): boolean {
   return groups !== undefined && isPublicV6(groups);
 }
 
-/** Whether a host name is an IP address, as `URL` spells it. */
+/** Whether a host name is an IP address in the spelling of `URL`. */
 export function isAddress(host: string): boolean {
   return host.startsWith("[") || parseV4(host) !== undefined;
 }
@@ -52,7 +52,7 @@ function isPublicV6(groups: readonly number[]): boolean {
   const low = g * 0x1_0000 + h;
   // NAT64: a translator connects to the embedded IPv4 address.
   if (a === 0x64 && b === 0xff9b) return c + d + e + f === 0 && isPublicV4(low);
-  // Global unicast is 2000::/3. Everything else is refused: loopback, mapped or compatible IPv4, unique local,
+  // Global unicast is 2000::/3. All other ranges are refused: loopback, mapped or compatible IPv4, unique local,
   // link-local, multicast.
   if (a < 0x2000 || a > 0x3fff) return false;
   // 6to4 embeds an IPv4 address.

@@ -29,7 +29,7 @@ export interface SearchBackendOptions {
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** How to build a service's request and read its response. */
+/** Builds a service's request and reads its response. */
 interface Service {
   readonly name: string;
   readonly url: string | undefined;
@@ -88,7 +88,7 @@ export function createSearchBackend(
 }
 
 const MAX_BYTES = 1024 * 1024;
-/** Maximum results that are read, and texts of one. */
+/** Maximum results that are read; below, maximum texts of one result. */
 const MAX_RESULTS = 100;
 
 function parseJson(text: string): unknown {
@@ -99,7 +99,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The most common configuration error: SearXNG serves JSON only if its settings list that format. */
+/** A hint for the most common configuration error: SearXNG serves JSON only if its settings list the format. */
 function hint(name: BackendName, status: number): string {
   return name === "searxng" && status === 403
     ? " (its settings must list json under search.formats)"
@@ -113,7 +113,9 @@ function toResult({ url, title, snippet }: Found): SearchResult[] {
   return [{ url: parsed.href, title: title ?? "", snippet: withoutTags(snippet ?? "") }];
 }
 
-/** Finds the end of each tag once: a pattern would look for it again at each bracket that none follows. */
+/**
+ * Removes tags. It finds the end of each tag once, while a pattern would search again at each bracket without an end.
+ */
 function withoutTags(snippet: string): string {
   const kept: string[] = [];
   let at = 0;
@@ -242,7 +244,7 @@ const SERVICES: Record<BackendName, Service> = {
   },
 };
 
-/** Adds domains to the query, for services without fields for them. Results are filtered in any case. */
+/** Adds domains to the query, for services without fields for them. Results are always filtered. */
 function withSites(query: string, allow: readonly string[], deny: readonly string[]): string {
   const sites = allow.slice(0, 5).map((domain) => `site:${domain}`);
   const others = deny.slice(0, 5).map((domain) => `-site:${domain}`);

@@ -1,8 +1,8 @@
 /**
- * The `browser` tool: search, open and find, as gpt-oss was trained with them.
+ * The `browser` tool: search, open and find, in the form of gpt-oss's training.
  *
- * Every displayed page gets the next cursor. In OpenAI's reference, a later page of search results takes over the
- * cursor of an earlier one; here a cursor always names the page it was given to.
+ * Every displayed page gets the next cursor. In OpenAI's reference, a later page of search results replaces the cursor
+ * of an earlier one; here a cursor always names one page.
  */
 import { withDeadline } from "../../streams/follow-signal.ts";
 import type { Pause } from "../../streams/slices.ts";
@@ -62,7 +62,7 @@ export function createBrowserTool(deps: BrowserDeps, options: BrowserOptions = {
   };
 }
 
-/** Default number of search results, as the tool's instructions say. */
+/** Default number of search results, as stated in the tool's instructions. */
 const DEFAULT_RESULTS = 10;
 const MAX_RESULTS = 20;
 /** Maximum characters of a title. */
@@ -128,7 +128,7 @@ class BrowserRun implements GatewayToolRun {
     return Promise.resolve();
   }
 
-  /** Counts the call. */
+  /** Counts a call and returns whether the limit was already reached. */
   #isUsedUp(name: string): boolean {
     const { maxSearches = Infinity, maxOpens = Infinity } = this.#options;
     if (name === "search") return ++this.#uses.search > maxSearches;
@@ -241,7 +241,7 @@ const MAX_SNIPPET = 500;
 const NO_MORE = "Error: no more such calls are available. Go on with what you have.";
 const INVALID_ARGUMENTS = '{"error": "Invalid function arguments"}';
 
-/** Why a search or a page failed, without details that are for the operator only. */
+/** The reason why a search or a page failed, without details for the operator only. */
 function toReason(error: unknown): string {
   if (!(error instanceof Error)) return "it failed";
   if (error.name === "TimeoutError" || error.name === "AbortError") return "timeout";

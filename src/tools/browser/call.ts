@@ -1,4 +1,4 @@
-/** A call of the `browser` tool as the model writes it: its function, and its arguments. */
+/** Reads a call of the `browser` tool: its function and its arguments. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import type { GatewayTool, DescribedCall, ShownCall } from "../gateway-tool.ts";
@@ -43,7 +43,7 @@ const looseNumber = lazy(() =>
   ),
 );
 
-/** Arguments as the model writes them: numbers may be strings, and unknown names are ignored. */
+/** The model's arguments: numbers may be strings, and unknown names are ignored. */
 const browserArguments = lazy(() =>
   z.object({
     query: z.string().optional(),

@@ -6,7 +6,7 @@ import { yieldToEventLoop } from "../../streams/timers.ts";
 import { readBounded } from "../read-bounded.ts";
 import { checkUrl, FetchRefused, type UrlPolicy } from "./url-policy.ts";
 
-/** A page as the server sent it. */
+/** A page in the server's form. */
 export interface FetchedPage {
   /** The address after redirects. */
   readonly url: string;
@@ -96,7 +96,7 @@ async function readPage(response: PageResponse, url: URL): Promise<FetchedPage> 
   return { url: url.href, contentType, body: await decode(bytes, contentType) };
 }
 
-/** Text, JSON and XML are readable; PDF, for instance, is not. */
+/** Whether the content is readable: text, JSON and XML are, PDF, for instance, is not. */
 function isReadable(contentType: string): boolean {
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   return /^text\/(?:html|plain|markdown|xml|csv|css|javascript)$|^application\/(?:[\w.-]+\+)?(?:json|xml)$|^application\/(?:xhtml\+xml|javascript)$/.test(
@@ -114,7 +114,7 @@ async function decode(bytes: Uint8Array, contentType: string): Promise<string> {
   const decoder = createDecoder(named);
   let text = "";
   for (let at = 0; at < bytes.length && text.length < MAX_PAGE_LENGTH; at += STEP) {
-    // Some encodings take 200 ms for 5 MB of their worst bytes.
+    // The loop yields because some encodings take 200 ms for 5 MB of their worst bytes.
     if (at > 0) await yieldToEventLoop();
     text += decoder.decode(bytes.subarray(at, at + STEP), { stream: true });
   }
@@ -130,7 +130,7 @@ function createDecoder(encoding: string | undefined) {
 }
 
 /**
- * Uses the runtime's own `fetch`, which does not reveal the address it connects to: for runtimes that cannot reach a
+ * Uses the runtime's own `fetch`, which does not reveal the address of the connection: for runtimes that cannot reach a
  * local network.
  */
 export const requestByFetch: RequestPage = async (url, signal) => {

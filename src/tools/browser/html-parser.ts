@@ -1,2 +1,2 @@
-/** A module of its own, because a bundle keeps all of a package that is loaded later. */
+/** A separate module, because a bundle keeps all of a package that is imported dynamically. */
 export { Tokenizer } from "htmlparser2";

@@ -1,8 +1,8 @@
 /**
  * Reads HTML as tags and text, with the end tags that authors leave out.
  *
- * htmlparser2's own parser keeps the open tags in a list that it searches and moves with each tag: quadratic for a page that
- * closes none. Here each tag costs the same, whatever is open.
+ * htmlparser2's own parser keeps the open tags in a list that it searches and moves with each tag, which is quadratic
+ * for a page that closes no tags. Here the cost of a tag does not depend on the open ones.
  */
 import type { TokenizerCallbacks } from "htmlparser2";
 
@@ -33,7 +33,10 @@ const VOID = new Set(
 
 const OPTIONS = new Set(["option", "optgroup"]);
 const CHOICES = new Set(["select", ...OPTIONS]);
-/** Elements that end where one of these begins. Others end with what contains them, which makes no difference to text. */
+/**
+ * Elements that end where one of the listed tags begins. All others end with the element that contains them, which does
+ * not affect text.
+ */
 const ENDED_BY = new Map([
   ["body", new Set(["head"])],
   ["option", new Set(["option"])],
@@ -50,9 +53,9 @@ export class HtmlReader implements TokenizerCallbacks {
   readonly #handler: HtmlHandler;
   /** Names of the open elements, outermost first. */
   readonly #open: string[] = [];
-  /** How many elements of each name are open. */
+  /** The number of open elements of each name. */
   readonly #counts = new Map<string, number>();
-  /** Text that is not handed on yet: htmlparser2 ends a piece at each bracket, tag or not. */
+  /** Start of the text that has not been passed on: htmlparser2 ends a piece at each bracket, tag or not. */
   #textStart = 0;
   #textEnd = 0;
   #tag = "";
@@ -92,7 +95,7 @@ export class HtmlReader implements TokenizerCallbacks {
   }
 
   onattribname(start: number, end: number): void {
-    // Most attributes are `class` and `style`: the others are not even copied.
+    // Names of more than four characters are not copied: most attributes are `class` and `style`.
     const name = end - start > 4 ? "" : this.#nameAt(start, end);
     const isWanted = (name === "href" || name === "alt") && this.#attributes[name] === undefined;
     this.#attribute = isWanted ? name : undefined;
@@ -120,7 +123,7 @@ export class HtmlReader implements TokenizerCallbacks {
 
   onselfclosingtag(): void {
     this.onopentagend();
-    // Only drawings and formulas have elements that close themselves.
+    // Only elements of drawings and formulas may be self-closing.
     if (this.isInForeignContext() && this.#open.at(-1) === this.#tag) this.#pop();
   }
 
@@ -128,7 +131,7 @@ export class HtmlReader implements TokenizerCallbacks {
     this.#flush();
     const name = this.#nameAt(start, end);
     if (this.#countOf(name) === 0) {
-      // Browsers take `</br>` and `</p>` for a line break and an empty paragraph.
+      // Browsers read `</br>` and `</p>` as a line break and an empty paragraph.
       if (name === "br" || name === "p") this.#handler.open(name, {});
       return;
     }

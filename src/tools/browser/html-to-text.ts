@@ -13,22 +13,22 @@ export interface PageText {
 
 /** Maximum number of links. Further ones keep their text only. */
 const MAX_LINKS = 2000;
-/** Maximum addresses that are resolved: many lead nowhere. */
+/** Maximum addresses that are resolved, higher because many are invalid. */
 const MAX_TARGETS = 2 * MAX_LINKS;
 
 /** Maximum characters of the text, of the title, and of a link's address. */
 const MAX_TEXT = 1_000_000;
 const MAX_TITLE = 300;
-/** White space counts here. */
+/** Maximum characters of a title in HTML, including white space. */
 const MAX_TITLE_HTML = 2000;
 const MAX_HREF = 2048;
 
-/** Characters of HTML between two pauses: a few milliseconds, whatever they are. */
+/** Characters of HTML between two pauses: a few milliseconds for any content. */
 const STEP = 16_384;
 
 /**
- * Never fails, whatever the HTML. The parser is loaded by the first page: its tables of named characters take some
- * milliseconds to unpack, which few processes need.
+ * Never fails, for any HTML. The parser is loaded with the first page: its tables of named characters, which few
+ * processes need, take some milliseconds to unpack.
  *
  * @param url the page's address, to which links are relative.
  */
@@ -71,7 +71,7 @@ const BLOCKS = new Set(
 
 interface OpenLink {
   readonly href: string;
-  /** The first piece of the line that belongs to it. */
+  /** The first piece of the line that belongs to the link. */
   readonly start: number;
 }
 
@@ -80,7 +80,7 @@ class PageWriter implements HtmlHandler {
   readonly #base: URL | null;
   /** Numbers of links by address. */
   readonly #links = new Map<string, number>();
-  /** What addresses, as the page writes them, lead to. */
+  /** Targets by the page's spelling of the address. */
   readonly #targets = new Map<string, URL | undefined>();
   readonly #lists: { readonly ordered: boolean; items: number }[] = [];
   readonly #out: string[] = [];
@@ -103,7 +103,7 @@ class PageWriter implements HtmlHandler {
     this.#base = URL.parse(url);
   }
 
-  /** Further HTML would not be shown. */
+  /** Whether the text is full, so that further HTML would not be shown. */
   get isFull(): boolean {
     return this.#length > MAX_TEXT;
   }
@@ -263,7 +263,7 @@ class PageWriter implements HtmlHandler {
   /** A link's target, if it can be opened and is not on this page. */
   #resolve(href: string): URL | undefined {
     if (this.#targets.has(href)) return this.#targets.get(href);
-    // Each address is relative to a base that may be long: only so many are resolved.
+    // The number of resolved addresses is limited, because each is relative to a base that may be long.
     if (this.#links.size >= MAX_LINKS || this.#targets.size >= MAX_TARGETS) return undefined;
     const target = toTarget(href, this.#base?.href);
     this.#targets.set(href, target);
@@ -290,7 +290,7 @@ class PageWriter implements HtmlHandler {
     if (this.#link) this.#link = { ...this.#link, start: 0 };
   }
 
-  /** At most one empty line between others, and none at the start. */
+  /** Adds a line. Empty lines are not repeated, and not added at the start. */
   #put(line: string): void {
     if (this.isFull || (line === "" && (this.#out.at(-1) ?? "") === "")) return;
     this.#out.push(line);
@@ -306,7 +306,7 @@ function toTarget(href: string, base: string | undefined): URL | undefined {
   return target.href.length > MAX_HREF ? undefined : target;
 }
 
-/** Maximum nesting that is shown; deeper quotations and lists are written like those of this depth. */
+/** Maximum nesting that is shown; deeper quotations and lists are written at this depth. */
 const MAX_DEPTH = 8;
 
 /** Replaces the brackets of links and citations, so that a page cannot forge them. */

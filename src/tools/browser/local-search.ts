@@ -59,13 +59,13 @@ interface Entry {
   readonly url: string;
   readonly title: string;
   readonly text: string;
-  /** Without markup. */
+  /** The text without markup. */
   readonly plain: string;
   readonly isHtml: boolean;
   readonly words: ReadonlyMap<string, number>;
 }
 
-/** The documents are the operator's, and are read once. */
+/** The documents belong to the operator and are read once, without limits. */
 const SLICES: SliceOptions = { pause: createPause(), signal: undefined, check() {} };
 
 async function toEntry({ path, text }: LocalDocument): Promise<Entry> {

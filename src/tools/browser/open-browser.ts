@@ -8,7 +8,7 @@ import { createPageFetch, type RequestPage } from "./fetch-page.ts";
 import { createLocalSearch, type LocalDocument } from "./local-search.ts";
 import { SAMPLE_DOCUMENTS } from "./sample-documents.ts";
 
-/** The settings it reads, and what the runtime provides. */
+/** The browser's settings, and the runtime's services. */
 export interface BrowserSetup {
   readonly browserSearch: BackendName | "local";
   readonly browserSearchUrl?: string | undefined;

@@ -1,4 +1,4 @@
-/** A page as the model reads it: numbered lines in a window, links by number, and the results of `find`. */
+/** A page in the model's form: numbered lines in a window, links by number, and the results of `find`. */
 import type { Tokenizer } from "../../tokenizer/index.ts";
 import type { CitedLines } from "../gateway-tool.ts";
 import { wrapLines } from "./wrap-lines.ts";
@@ -7,7 +7,7 @@ export interface Page {
   /** The page's address. Empty for search results. */
   readonly url: string;
   readonly title: string;
-  /** As {@link wrapLines} gives them. */
+  /** The lines of the text, from {@link wrapLines}. */
   readonly lines: readonly string[];
   /** Links by the number in `【{id}†…】`. */
   readonly links: readonly string[];
@@ -40,9 +40,9 @@ export interface Window {
   readonly lines: number;
 }
 
-/** Tokens in a window if the model does not say how many lines it wants. */
+/** Tokens in a window if the model does not request a number of lines. */
 const WINDOW_TOKENS = 1024;
-/** Maximum characters in which to look for those tokens: ordinary text has about four per token. */
+/** Maximum characters of such a window before it is encoded: ordinary text has about four per token. */
 const WINDOW_CHARACTERS = 32_768;
 const MAX_LINES = 500;
 const MAX_URL_LENGTH = 1024;
@@ -64,7 +64,7 @@ export function showPage(page: Page, { cursor, loc, lines }: Window, tokenizer: 
   return `${heading}\n**viewing lines [${loc} - ${end - 1}] of ${last}**\n\n${body}`;
 }
 
-/** The text of these lines, joined into one line. At most as long as a quotation in a citation usually is. */
+/** The text of these lines, joined into one line. Its length is limited to that of a usual quotation. */
 export function quote(page: Page, { first, last }: CitedLines): string {
   const lines = page.lines.slice(first, Math.min(last + 1, first + MAX_QUOTED_LINES));
   return stripLinks(lines.join("\n")).replace(/\s+/g, " ").trim().slice(0, MAX_QUOTE);
@@ -102,7 +102,7 @@ function decodePercents(url: string): string {
 const MAX_MATCHES = 50;
 const MATCH_LINES = 4;
 
-/** Shows the matches as a page of their own. */
+/** Shows the matches as a separate page. */
 export function findInPage(page: Page, searched: string): Page {
   const pattern = searched.toLowerCase();
   const lines = stripLinks(page.lines.join("\n")).split("\n");

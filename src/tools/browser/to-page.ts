@@ -1,11 +1,11 @@
-/** Makes a page for the model of what was fetched. */
+/** Converts a fetched page for the model. */
 import { runInSlices, type SliceOptions } from "../../streams/slices.ts";
 import { type FetchedPage, MAX_PAGE_LENGTH } from "./fetch-page.ts";
 import { htmlToText, inert } from "./html-to-text.ts";
 import { type Page, toPageText } from "./page.ts";
 import { wrapInSteps } from "./wrap-lines.ts";
 
-/** Yields between slices: pages are a megabyte of whatever their authors like. */
+/** Converts in slices, because a page may have a megabyte of any content. */
 export async function toPage(
   { url, contentType, body }: FetchedPage,
   slices: SliceOptions,
@@ -26,7 +26,7 @@ function toTitle(written: string): string {
 
 const TITLE_WITHIN = 4096;
 
-/** About the characters that a page holds: the shortest line takes more memory than its text. */
+/** Approximate size of a page in characters: a short line takes more memory than its text. */
 export function sizeOf({ lines, links }: Page): number {
   let length = 0;
   for (const line of lines) length += line.length + LINE_OVERHEAD;

@@ -1,4 +1,4 @@
-/** Decides which web addresses the model may open. */
+/** Decides whether the model may open a web address. */
 import { isAddress, isPublicAddress } from "./addresses.ts";
 
 export interface UrlPolicy {
@@ -10,7 +10,7 @@ export interface UrlPolicy {
   readonly deny: readonly string[];
 }
 
-/** Why a page may not be fetched. The message is for the model. */
+/** Thrown if a page may not be fetched. The message is for the model. */
 export class FetchRefused extends Error {
   constructor(message: string) {
     super(message);
@@ -43,7 +43,7 @@ export function checkUrl(text: string, policy: UrlPolicy): URL {
   return url;
 }
 
-/** As long as servers accept. A redirect may name a longer one. */
+/** Maximum length of an address, as accepted by servers. A redirect may contain a longer one. */
 export const MAX_URL = 8192;
 
 /** Whether results and pages from this host may be shown. */
@@ -55,7 +55,7 @@ export function isAllowedHost(name: string, { allow, within = [], deny }: UrlPol
   );
 }
 
-/** A name with dots at its end is the same name, to resolvers that accept it. */
+/** Removes dots at the end of a name, which resolvers ignore. */
 function withoutDots(host: string): string {
   let end = host.length;
   while (host[end - 1] === ".") end--;
@@ -67,7 +67,7 @@ function isWithin(host: string, domain: string): boolean {
   return host === bare || host.endsWith(`.${bare}`);
 }
 
-/** Host names that exist only in a local network. */
+/** Whether a host name may be public: some names exist only in a local network. */
 function isPublicName(host: string): boolean {
   return (
     host.includes(".") &&

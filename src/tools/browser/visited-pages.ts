@@ -7,17 +7,19 @@ import { BrowserError, findInPage, type Page, quote, showPage } from "./page.ts"
 import { toSearchPage } from "./search-page.ts";
 import { sizeOf } from "./to-page.ts";
 
-/** Maximum characters of the pages that a turn holds. Those opened first are loaded again when they are needed. */
+/**
+ * Maximum characters of the pages that a turn holds. The pages opened first are dropped, and loaded again when needed.
+ */
 const MAX_HELD = 4_000_000;
 
-/** A page under a cursor. For a page from an earlier turn only the address is known until it is needed. */
+/** A page under a cursor. For a page from an earlier turn, only the address is known until the page is needed. */
 export interface VisitedPage {
   page: Page | undefined;
   readonly url: string;
   readonly title: string;
-  /** For search results: the query. */
+  /** The query, for search results. */
   readonly search?: Saved["search"];
-  /** For the results of `find`: the page and the pattern. */
+  /** The page and the pattern, for results of `find`. */
   readonly find?: Saved["find"];
 }
 
@@ -41,7 +43,7 @@ export class VisitedPages {
     this.#pages = restore(saved);
   }
 
-  /** A page with this address that is loaded. */
+  /** A loaded page with this address. */
   loaded(url: string): Page | undefined {
     const isIt = (entry: VisitedPage) =>
       entry.page && !entry.find && !entry.search && entry.url === url;
@@ -81,7 +83,7 @@ export class VisitedPages {
     return text;
   }
 
-  /** Keeps the addresses of the pages opened first, but not their text. */
+  /** Drops the text of the pages opened first, and keeps their addresses. */
   #letGo(): void {
     const held = new Set<Page>();
     let length = 0;
@@ -93,7 +95,7 @@ export class VisitedPages {
     }
   }
 
-  /** The number of a cursor; -1: of the last page. */
+  /** Resolves a cursor; -1 is the last page's. */
   cursorOf(cursor: number): number {
     const last = this.#pages.length - 1;
     if (last < 0) throw new BrowserError("No pages to access!");
@@ -143,7 +145,7 @@ const savedPages = lazy(() =>
 
 type Saved = z.output<ReturnType<typeof savedPages>>[number];
 
-/** Pages that cannot be read are left out: the model gets an error that names the cursors there are. */
+/** Pages that cannot be read are left out: the model then receives an error with the existing cursors. */
 function restore(saved: string | undefined): VisitedPage[] {
   if (saved === undefined) return [];
   try {

@@ -1,6 +1,6 @@
 /**
- * Wraps text like the pages that the model saw in training: Python's `textwrap.wrap` at 80 characters, with white space
- * kept. Line numbers, and so citations, depend on it.
+ * Wraps text like the pages of the model's training: Python's `textwrap.wrap` at 80 characters, with white space kept.
+ * Line numbers, and therefore citations, depend on it.
  */
 
 const WIDTH = 80;
@@ -21,7 +21,7 @@ export function wrapLines(text: string, width = WIDTH): string[] {
   return step.value;
 }
 
-/** The same lines in steps of a few milliseconds each. */
+/** Like {@link wrapLines}, in steps of a few milliseconds. */
 export function* wrapInSteps(text: string, width = WIDTH): Generator<number, string[]> {
   const lines: string[] = [];
   let paused = 0;
@@ -98,7 +98,7 @@ function cutWord(word: string, first: number, width: number): string[] {
   return pieces;
 }
 
-/** The offset of the end of so many code points, or of the text. */
+/** The offset after the given number of code points, or the end of the text. */
 function offsetAfter(text: string, from: number, codePoints: number): number {
   let at = from;
   for (let count = 0; count < codePoints && at < text.length; count++) {
@@ -127,7 +127,7 @@ function expandTabs(line: string): string {
 const TAB = 8;
 const SPACES = " ".repeat(TAB);
 
-/** Length in code points, as Python counts. */
+/** Length in code points, like Python's. */
 function lengthOf(text: string): number {
   let length = text.length;
   for (let at = 0; at < text.length; at++) {

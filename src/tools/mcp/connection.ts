@@ -7,14 +7,14 @@ export interface McpServer {
   /** The server's label, by which the model and clients know it. */
   readonly label: string;
   /**
-   * Lists its tools. Opens a connection if there is none.
+   * Lists the server's tools. Opens a connection if there is none.
    * @throws McpUnavailable
    */
   listTools(signal: AbortSignal): Promise<readonly McpTool[]>;
   /**
    * Calls a tool. Rejects only if the signal is aborted: a failure of the server is an outcome.
    *
-   * @param readMedia absent: a note stands for each image and file of the result.
+   * @param readMedia absent: a note replaces each image and file of the result.
    */
   callTool(
     name: string,
@@ -26,7 +26,7 @@ export interface McpServer {
   close(): Promise<void>;
 }
 
-/** The text that the model reads in place of an image or a file, given as base64. Undefined: it cannot be read. */
+/** Reads an image or a file, given as base64, as a text for the model. Undefined: it cannot be read. */
 export type ReadMedia = (
   media: { readonly name: string; readonly data: string; readonly mediaType: string },
   signal: AbortSignal,
@@ -37,7 +37,7 @@ export interface McpTool {
   readonly description: string;
   /** JSON Schema of the arguments, as parsed by `JSON.parse`. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
-  /** The server declares that the tool changes nothing. */
+  /** Whether the server declares that the tool changes nothing. */
   readonly readOnly: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface McpOutcome {
   readonly error?: McpError;
 }
 
-/** The server cannot be used. The message is for the model and the client. */
+/** Thrown if the server cannot be used. The message is for the model and the client. */
 export class McpUnavailable extends Error {
   override readonly name = "McpUnavailable";
   /** The HTTP status, if there was a response. */
@@ -62,7 +62,7 @@ export class McpUnavailable extends Error {
 /** Maximum characters of a result. */
 export const MAX_RESULT = 20_000;
 
-/** Maximum tools offered of one server, characters of a tool's description, and characters of all tools as JSON. */
+/** Maximum tools of one server; below, maximum characters of a tool's description, and of all tools as JSON. */
 export const MAX_TOOLS = 128;
 export const MAX_DESCRIPTION = 2000;
 export const MAX_LISTING = 200_000;
@@ -87,10 +87,10 @@ export function boundTools(tools: readonly McpTool[]): McpTool[] {
   return bounded;
 }
 
-/** The limit of the protocol. */
+/** The protocol's limit for names. */
 const MAX_TOOL_NAME = 128;
 
-/** A client sends a schema back in the body, the input, an item, its list of tools and the tool. */
+/** A client sends a schema back nested in five levels: the body, the input, an item, its list of tools and the tool. */
 const MAX_SCHEMA_DEPTH = MAX_DEPTH - 5;
 
 function isDeeper(value: unknown, levels: number): boolean {
@@ -98,7 +98,10 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
-/** `Infinity` if it cannot be serialized, for instance because a string has a lone surrogate. */
+/**
+ * The length of a schema as JSON. `Infinity` if it cannot be serialized, for instance because a string has a lone
+ * surrogate.
+ */
 function schemaLength(schema: McpTool["inputSchema"]): number {
   try {
     return toCompactJson(fromPlainJson(schema)).length;

@@ -1,6 +1,6 @@
 /**
  * Names for a server's tools that are valid for clients and the model. They are used below the server's label like
- * those of any namespace (`harmony/tool-names.ts`), so a dot in a name would begin another namespace.
+ * names in any namespace (`harmony/tool-names.ts`), so a dot in a name would begin another namespace.
  */
 
 const MAX_NAME = 64;

@@ -1,8 +1,8 @@
-/** Decides which tools of a server may be used, and which of them need the client's approval. */
+/** Decides whether a tool of a server may be used, and whether it needs the client's approval. */
 import type { McpTool } from "./connection.ts";
 
 export interface McpPolicy {
-  /** Names, or a filter by properties. Absent: all tools. */
+  /** Allowed tools: names, or a filter by properties. Absent: all tools. */
   readonly allowed?: readonly string[] | ToolFilter | undefined;
   /** Names of tools that are never offered. */
   readonly denied?: readonly string[] | undefined;
@@ -10,7 +10,7 @@ export interface McpPolicy {
   readonly approval?: ApprovalRule | undefined;
 }
 
-/** A tool that neither filter matches needs approval. */
+/** The rule for approvals. A tool that neither filter matches needs approval. */
 export type ApprovalRule =
   | "always"
   | "never"
@@ -19,7 +19,7 @@ export type ApprovalRule =
 /** All given conditions must match. An empty filter matches every tool. */
 export interface ToolFilter {
   readonly toolNames?: readonly string[] | undefined;
-  /** Relies on the server's own declaration. */
+  /** Whether the tool only reads, by the server's own declaration. */
   readonly readOnly?: boolean | undefined;
 }
 

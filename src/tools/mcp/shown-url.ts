@@ -1,4 +1,4 @@
-/** The address of an MCP server as others may see it: a path or a query can hold a credential. */
+/** The address of an MCP server without path and query, which can contain a credential. */
 export function toShownUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null) return "";

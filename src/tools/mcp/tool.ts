@@ -23,13 +23,13 @@ export interface McpToolOptions {
   /** A description of the server. */
   readonly description?: string | undefined;
   readonly style: NamespaceStyle;
-  /** Shown once a search has found them. */
+  /** Whether tools are hidden until a search finds them. */
   readonly isDeferred?: boolean | undefined;
-  /** Undefined: a note stands for each image and file of a result. */
+  /** Reader of images and files. Undefined: a note replaces each in a result. */
   readonly readMedia?: ReadMedia | undefined;
 }
 
-/** Offers those tools of the server that the policies allow. */
+/** Offers the tools of the server that the policies allow. */
 export function createMcpTool(options: McpToolOptions): GatewayTool {
   const { server, policies, readMedia } = options;
   const { functions, byRecipient } = toFunctions(options);
@@ -61,14 +61,14 @@ export function createMcpTool(options: McpToolOptions): GatewayTool {
   };
 }
 
-/** The tool that represents the server with this label. */
+/** The name of the gateway tool for the server with this label. */
 export function mcpToolName(label: string): string {
   return `mcp:${label}`;
 }
 
 function toFunctions({ server: { label }, tools, policies, description, style }: McpToolOptions) {
   const namespace = { name: label, ...(description && { description }) };
-  // Named before the policies filter them, so that a name does not depend on what is allowed.
+  // Tools are named before the policies filter them, so that a name does not depend on the policies.
   const names = toToolNames(tools.map(({ name }) => name));
   const functions: GatewayToolFunction[] = [];
   const byRecipient = new Map<string, McpTool>();

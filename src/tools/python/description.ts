@@ -1,12 +1,12 @@
 /**
- * The description of the `python` tool for the model: the text from training, corrected where it would be wrong about
+ * The description of the `python` tool for the model: the text from training, corrected if it would be wrong about
  * network, packages or time.
  */
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import { PYTHON_DESCRIPTIONS } from "../../harmony/trained-tools.ts";
 import type { PythonRuntime } from "./runtime.ts";
 
-/** Without functions: the model sends bare code to `python`. */
+/** The namespace of `python`, without functions: the model sends bare code. */
 export function toPythonNamespace(runtime: PythonRuntime): ToolNamespace {
   return { key: "python", name: "python", description: describePython(runtime), functions: [] };
 }

@@ -2,10 +2,10 @@
  * Runs Python in a remote sandbox, with one HTTP request per call.
  *
  * `POST url` with `{session, call, code, timeout_ms}` is answered by `{status, output, files?, withheld?, restarted?}`:
- * `status` is a `PythonStatus`; `files` have `path` below `/mnt/data` and `base64`; `restarted` says that the session
- * was unknown although `call` is greater than 1. A session begins with the first request that names it. It ends when
- * the sandbox has not received a call for a while, or by `DELETE url/session`. 429 and 503 mean that there is no
- * capacity. The operator's key is sent as a bearer token.
+ * `status` is a `PythonStatus`; `files` have `path` below `/mnt/data` and `base64`; `restarted`: the session was
+ * unknown although `call` is greater than 1. A session begins with the first request that names it. It ends when the
+ * sandbox has not received a call for a while, or by `DELETE url/session`. 429 and 503 mean that there is no capacity.
+ * The operator's key is sent as a bearer token.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
@@ -24,7 +24,7 @@ export interface HttpPythonOptions {
   readonly url: string;
   readonly key?: string | undefined;
   readonly timeoutMs: number;
-  /** Letters and digits, unguessable. */
+  /** Returns unguessable letters and digits. */
   readonly newId: () => string;
   readonly fetch: typeof fetch;
 }
@@ -112,7 +112,7 @@ async function toOutcome(response: Response): Promise<PythonOutcome> {
   return { status, output: boundText(output), files, withheld, restarted };
 }
 
-/** Short, and the same on every replica. */
+/** A short prefix of session ids, equal on every replica. */
 async function toPrefix(tenant: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(tenant));
   return `${[...new Uint8Array(digest, 0, 6)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}-`;

@@ -16,8 +16,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The media type follows from the name, and only from a fixed list: the code that wrote the file is not trusted, and no
- * client may render its output as HTML.
+ * The media type is derived from the name by a fixed list: the code that wrote the file is not trusted, and clients
+ * must not render its output as HTML.
  */
 export function toDataUrl({ path, base64 }: PythonFile): string {
   const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "";

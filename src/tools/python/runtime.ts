@@ -10,7 +10,7 @@ export interface PythonRuntime {
   /** Time limit of a call. */
   readonly timeoutMs: number;
   /**
-   * Opens a session, or resumes the one of this id if it belongs to the tenant and is not in use.
+   * Opens a session, or resumes the session with this id if it belongs to the tenant and is not in use.
    * @throws PythonUnavailable
    */
   open(request: PythonSessionRequest, signal: AbortSignal): Promise<PythonSession>;
@@ -25,9 +25,9 @@ export interface PythonSessionRequest {
 }
 
 export interface PythonSession {
-  /** Unguessable. A request of the same tenant that names it can resume the session. */
+  /** An unguessable id. A request of the same tenant with this id can resume the session. */
   readonly id: string;
-  /** It is the requested session, with its variables and files. */
+  /** Whether it is the requested session, with its variables and files. */
   readonly resumed: boolean;
   /**
    * Runs code in the session's state. Calls do not overlap. An abort stops the code at once, which may end the session.
@@ -46,13 +46,13 @@ export interface PythonOutcome {
   readonly files: readonly PythonFile[];
   /** Paths of files that are too large or too many to be returned. */
   readonly withheld: readonly string[];
-  /** The session's earlier state had been lost. */
+  /** Whether the session's earlier state had been lost. */
   readonly restarted: boolean;
 }
 
 /**
- * `exception`: the code raised one. `timeout`, `memory` and `crash`: the code was stopped, and the session's state is
- * lost.
+ * `exception`: the code raised an exception. `timeout`, `memory` and `crash`: the code was stopped, and the session's
+ * state is lost.
  */
 export type PythonStatus = "ok" | "exception" | "timeout" | "memory" | "crash";
 
@@ -65,7 +65,7 @@ export interface PythonFile {
 /** Limits of returned files: their number per call, and bytes of one file and of all. */
 export const FILE_LIMITS = { files: 8, fileBytes: 1_000_000, allBytes: 3_000_000 } as const;
 
-/** No interpreter is available. The message is for the model. */
+/** Thrown if no interpreter is available. The message is for the model. */
 export class PythonUnavailable extends Error {
   override readonly name = "PythonUnavailable";
 }

@@ -48,7 +48,7 @@ function createRun(
   wanted: string | undefined,
 ): GatewayToolRun {
   let session: PythonSession | undefined;
-  /** The conversation had a session, and the model may still rely on its variables. */
+  /** Whether the conversation had a session on whose variables the model may still rely. */
   let lost = false;
 
   async function open(): Promise<PythonSession> {
@@ -77,7 +77,7 @@ function createRun(
   };
 }
 
-/** A session that the request names takes precedence over the conversation's. */
+/** The id of the session to resume. The request's takes precedence over the conversation's. */
 function toSessionId({ containerId }: PythonOptions, { saved }: ToolSession): string | undefined {
   const named = containerId?.startsWith(CONTAINER_PREFIX)
     ? containerId.slice(CONTAINER_PREFIX.length)

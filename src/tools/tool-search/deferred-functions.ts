@@ -1,6 +1,6 @@
 /**
- * Functions that a request offers without showing them: the prompt defines one behind the conversation, once a search has found it
- * or the model has called it by its name. The prompt before it stays as it was.
+ * Functions that a request offers without showing them: the prompt defines a function after the conversation, once a
+ * search has found it or the model has called it by its name. The prompt before the definition is unchanged.
  */
 import type { Message } from "../../harmony/conversation.ts";
 import { developerMessage, functionRecipient } from "../../harmony/messages.ts";
@@ -16,7 +16,7 @@ export const TOOL_SEARCH = "tool_search";
 
 export const SEARCH_RECIPIENT = functionRecipient(TOOL_SEARCH);
 
-/** Identifies a function by its name among those of the turn, and by the recipient of its calls in messages. */
+/** A deferred function, identified by its name in the turn, and by the recipient of its calls in messages. */
 export type DeferredFunction = GatewayToolFunction;
 
 export class DeferredFunctions {
@@ -32,7 +32,7 @@ export class DeferredFunctions {
     this.#byRecipient = new Map(functions.map((each) => [each.recipient, each]));
   }
 
-  /** By its name in the turn. */
+  /** Finds a function by its name in the turn. */
   find(name: string): NamespacedFunction | undefined {
     return this.#byName.get(name)?.shown;
   }
@@ -41,13 +41,13 @@ export class DeferredFunctions {
     return this.#byName.get(name)?.recipient;
   }
 
-  /** The recipients that a call to this one, and the result of a search, make known. */
+  /** The recipients that a call of `recipient`, or the result of a search, makes known. */
   recipientsOf(recipient: string, result: string): readonly string[] {
     const named = recipient === SEARCH_RECIPIENT ? recipientsIn(result) : [recipient];
     return named.filter((each) => this.#byRecipient.has(each));
   }
 
-  /** Defines those that are not in `defined`, and adds them to it. Undefined: all are defined. */
+  /** Defines the functions that are not in `defined`, and adds them to it. Undefined: all are defined. */
   define(recipients: Iterable<string>, defined: Set<string>): Message | undefined {
     const added: NamespacedFunction[] = [];
     for (const recipient of recipients) {
@@ -64,7 +64,7 @@ const FOUND = "Tools found: ";
 const NOTHING_FOUND =
   "No tools were found. Say in other words what the tool should do, or answer without one.";
 
-/** The result of a search, for the model. Their definitions follow in a developer message. */
+/** The result of a search for the model. The definitions follow in a developer message. */
 export function foundText(recipients: readonly string[]): string {
   return recipients.length === 0 ? NOTHING_FOUND : FOUND + recipients.join(", ");
 }

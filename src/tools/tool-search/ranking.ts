@@ -1,16 +1,17 @@
 /**
- * Ranks documents by the words that a query shares with them: BM25, in which a rare word counts more than a frequent one, and a
- * word of a short document more than one of a long document. Linear in the documents; a query costs its words times the documents.
+ * Ranks documents by the words that a query shares with them: BM25, in which a rare word counts more than a frequent
+ * one, and a word of a short document more than one of a long document. Indexing is linear in the documents; a query
+ * costs its words times the documents.
  */
 
-/** How quickly further occurrences of a word stop counting, and how much the length of a document counts: the usual values. */
+/** The usual values: saturation of further occurrences of a word; below, the weight of a document's length. */
 const SATURATION = 1.2;
 const LENGTH_WEIGHT = 0.75;
-/** Words of a query that count. */
+/** Maximum words of a query. */
 const MAX_QUERY_WORDS = 64;
 
 export class WordRanking {
-  /** By word: its occurrences by document. */
+  /** The occurrences of each word, by document. */
   readonly #places = new Map<string, Map<number, number>>();
   readonly #lengths: number[] = [];
   #length = 0;
@@ -26,7 +27,7 @@ export class WordRanking {
     }
   }
 
-  /** The indexes of documents that have a word of the query, the best first. */
+  /** The indexes of documents with a word of the query, the best first. */
   rank(query: string): number[] {
     const scores = new Map<number, number>();
     const meanLength = this.#length / this.#lengths.length;
@@ -45,7 +46,10 @@ export class WordRanking {
   }
 }
 
-/** Names are split into their words: `getUserById`, `list_orders`. Scripts without spaces count by character. */
+/**
+ * The words of a text. Names are split into their words: `getUserById`, `list_orders`. Scripts without spaces count by
+ * character.
+ */
 function toWords(text: string): string[] {
   const split = text.replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, "$1 $2").toLowerCase();
   const words = split.match(
@@ -54,7 +58,10 @@ function toWords(text: string): string[] {
   return (words ?? []).map((word) => toStem(word));
 }
 
-/** English plurals and verb forms count as the same word. Both sides are cut alike, so a wrong stem does no harm. */
+/**
+ * English plurals and verb forms count as the same word. Query and documents are cut equally, so a wrong stem does no
+ * harm.
+ */
 function toStem(word: string): string {
   if (word.length < 4) return word;
   return word.replace(/(?:ies|y)$/, "i").replace(/(?:ing|ed|es|s|e)$/, "");

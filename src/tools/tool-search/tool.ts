@@ -1,6 +1,7 @@
 /**
- * Searches the deferred functions of a request: by words, or by a regular expression. All of the work is bounded: the text of each
- * function, the steps of an expression, which runs on a matcher without backtracking, and the functions that one search finds.
+ * Searches the deferred functions of a request: by words, or by a regular expression. The whole work is bounded: the
+ * text of each function, the steps of an expression, which runs on a matcher without backtracking, and the functions
+ * that one search finds.
  */
 import { fromPlainJson, type Json } from "../../harmony/json.ts";
 import { searchPattern } from "../../json-schema/index.ts";
@@ -17,22 +18,25 @@ import { WordRanking } from "./ranking.ts";
 
 export interface ToolSearchOptions {
   readonly deferred: DeferredFunctions;
-  /** The model writes regular expressions. Those that find nothing, or are none, are searched for as words. */
+  /**
+   * Whether the model writes regular expressions. An expression that is invalid or finds nothing is searched for as
+   * words.
+   */
   readonly isPattern: boolean;
   /** Maximum functions that one search finds. Absent: {@link USUAL_RESULTS}. */
   readonly maxResults?: number | undefined;
 }
 
-/** Anthropic's and OpenRouter's default. */
+/** Anthropic's and OpenRouter's default number of results. */
 const USUAL_RESULTS = 5;
 const MAX_RESULTS = 20;
 const MAX_QUERY = 500;
 /** Characters of a function that are searched. */
 const MAX_TEXT = 2000;
-/** Namespaces that the search's description names, and the characters of their descriptions. */
+/** Maximum namespaces in the search's description; below, the characters of their descriptions. */
 const MAX_NAMESPACES = 32;
 const MAX_DESCRIPTION = 200;
-/** Nested schemas whose parameters are searched. */
+/** Maximum depth of schemas whose parameters are searched. */
 const MAX_DEPTH = 3;
 
 export function createToolSearch(options: ToolSearchOptions): GatewayTool {
@@ -54,7 +58,7 @@ function createRun(options: ToolSearchOptions): GatewayToolRun {
   const texts: string[] = [];
   const words = new WordRanking();
 
-  /** The index is made for the first search, which most turns do not have. */
+  /** Creates the index at the first search, because most turns have none. */
   async function index(signal: AbortSignal): Promise<void> {
     for (const each of all.slice(texts.length)) {
       if (texts.length % FUNCTIONS_PER_SLICE === FUNCTIONS_PER_SLICE - 1) await yieldToEventLoop();
@@ -125,19 +129,19 @@ function toParameters(isPattern: boolean): Json {
   });
 }
 
-/** The model's arguments, which may be no JSON, or name the query otherwise. */
+/** Reads the query from the model's arguments, which may not be JSON, or may use another name. */
 function readQuery(body: string): string {
   let value: unknown = body;
   try {
     value = JSON.parse(body);
   } catch {
-    // It is the query itself.
+    // The body is the query itself.
   }
   const text = typeof value === "object" && value !== null ? Object.values(value)[0] : value;
   return typeof text === "string" ? text.slice(0, MAX_QUERY) : "";
 }
 
-/** The name counts three times: it says most about a function. */
+/** The text of a function. The name counts three times, because it is the most informative. */
 function toText({ name, shown }: DeferredFunction): string {
   const { description, parameters, namespace } = shown;
   const parts = [
@@ -151,7 +155,7 @@ function toText({ name, shown }: DeferredFunction): string {
   return parts.join(" ").slice(0, MAX_TEXT);
 }
 
-/** The names and descriptions of parameters. */
+/** Collects the names and descriptions of parameters. */
 function collectTexts(schema: Json | undefined, depth: number, parts: string[]): void {
   if (!(schema instanceof Map) || depth === 0 || parts.length > MAX_TEXT) return;
   const properties = schema.get("properties");
