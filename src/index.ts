@@ -1,6 +1,6 @@
 /**
  * The gateway as a library: the application, to mount on your own server on any runtime.
- * `harmony-gateway/node` contains what needs Node, `harmony-gateway/worker` a Worker that is ready to deploy,
+ * `harmony-gateway/node` contains the parts that need Node, `harmony-gateway/worker` a Worker that is ready to deploy,
  * `harmony-gateway/harmony` and `harmony-gateway/tokenizer` Harmony and the tokenizer alone.
  */
 

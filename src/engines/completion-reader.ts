@@ -15,7 +15,7 @@ import type { PromptEcho } from "./prompt-echo.ts";
 import { ReadTokens, toUsage } from "./read-tokens.ts";
 import type { Server } from "./server.ts";
 
-/** Only the fields that are used. Null means absent everywhere. */
+/** The used fields of a chunk. Null means absent in all of them. */
 const completionFrame = z.lazy(() =>
   z.object({
     choices: z

@@ -107,7 +107,7 @@ export const ENGINES: Readonly<Record<EngineKind, EngineEntry>> = {
 };
 
 /**
- * Throws an {@link EngineError} if the URL is missing or invalid. Sends nothing yet.
+ * Throws an {@link EngineError} if the URL is missing or invalid. Makes no request.
  *
  * @example
  * ```ts

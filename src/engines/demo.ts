@@ -10,7 +10,7 @@
  * fit. When no call is left, or no tool was mentioned, it **answers**: with the tools' results, with JSON if there is a response
  * format or a JSON Schema in the prompt, else with a summary of the prompt.
  *
- * The only engine that knows Harmony and the tokenizer: it replaces the model as well as the server.
+ * The only engine that uses Harmony and the tokenizer: it replaces the model as well as the server.
  */
 import { SPECIAL_TOKENS, type TokenId } from "../tokenizer/index.ts";
 import { composeTurn } from "./demo/compose.ts";

@@ -1,4 +1,4 @@
-/** The error class for everything that fails at an engine. Its `kind` decides on retries and the client's status. */
+/** The error class for all failures of an engine. Its `kind` decides on retries and the client's status. */
 
 export type EngineErrorKind =
   /** No connection: refused, unknown host, connection reset before an answer. */

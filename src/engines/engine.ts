@@ -33,7 +33,7 @@ export interface Engine {
 
 /** The prompt of a completion. Each form is computed on first use. */
 export interface Prompt {
-  /** In ids. Cheap, unlike `ids.length`, which joins the ids of a long conversation. */
+  /** Number of ids. Cheap, unlike `ids.length`, which joins the ids of a long conversation. */
   readonly length: number;
   readonly ids: readonly TokenId[];
   /**

@@ -28,8 +28,8 @@ function parse(event: string): unknown {
 }
 
 /**
- * Reads `1,2,3]` from `at` on and adds the ids to `into`, without parsing the event: `JSON.parse` would be a twentieth of what a
- * streamed token costs. Returns the position of the closing bracket, or -1, with nothing added, for any other text.
+ * Reads `1,2,3]` from `at` on and adds the ids to `into`, without parsing the event: `JSON.parse` would be a twentieth of the
+ * cost of a streamed token. Returns the position of the closing bracket, or -1, with nothing added, for any other text.
  */
 export function readIdList(text: string, at: number, into: TokenId[]): number {
   const begin = into.length;

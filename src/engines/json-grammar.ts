@@ -2,7 +2,7 @@
  * Converts JSON Schema to GBNF, the grammar notation of llama.cpp, so that only valid documents can be
  * sampled.
  *
- * Covers what structured outputs use: types, `enum`, `const`, properties (in the order of the schema;
+ * Covers the keywords of structured outputs: types, `enum`, `const`, properties (in the order of the schema;
  * optional ones may be omitted), items and their number, string lengths, `anyOf`, `oneOf`, `allOf`, and local
  * `$ref`, recursive ones included. Number bounds, `pattern`, `format`, `uniqueItems` and `not` cannot
  * practically be expressed: the caller must validate.

@@ -40,7 +40,7 @@ const MAX_HEADER_CHARS = 1024;
 /** Maximum reads of one token: an engine that sends more ignores its limit. */
 const MAX_READS = 64;
 
-/** Enough for a header's marker and channel, or for the channel alone. */
+/** Maximum tokens of the probe: a header's marker and channel, or the channel alone. */
 const HEADER_TOKENS = 4;
 
 /**

@@ -141,7 +141,7 @@ export async function readText(
   return text;
 }
 
-/** Shorter values are not secrets, and replacing them would break up words. */
+/** Minimum length of a secret: replacing shorter values would break up words. */
 const MIN_SECRET_LENGTH = 6;
 
 const REDACTED = "[redacted]";

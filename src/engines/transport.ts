@@ -51,7 +51,7 @@ export interface TransportResponse {
 
 export type BytesConsumer = Consumer<Uint8Array>;
 
-/** Converts a network failure. `stage` says whether the head of the response had arrived. */
+/** Converts a network failure. `stage`: whether the head of the response had arrived. */
 export function toTransportError(
   cause: unknown,
   stage: "head" | "body",

@@ -19,7 +19,7 @@ export interface AccessOptions {
   readonly allowedHosts: readonly string[];
 }
 
-/** The header that carries the token. */
+/** The header with the token. */
 export const TOKEN_HEADER = "x-inspect-token";
 
 const FORWARDING = [

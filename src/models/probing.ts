@@ -1,6 +1,6 @@
 /**
- * Probes engines until they are ready. A monitor does so where code runs between requests, and then runs their health checks;
- * on Workers and inside other programs, engines are probed beside requests.
+ * Probes engines until they are ready. Where code runs between requests, a monitor probes them, and then runs their health
+ * checks; on Workers and inside other programs, requests start the probes.
  */
 import type { OnBackendChange } from "../engines/pool/monitor.ts";
 import { withDeadline } from "../streams/follow-signal.ts";

@@ -28,7 +28,7 @@ export type OpenedSeal =
   | { readonly opened: false; readonly reason: SealRefusal };
 
 export type SealRefusal =
-  /** Not produced by this version, truncated, or longer than the maximum. */
+  /** The text was not produced by this version, is truncated, or exceeds the maximum. */
   | "malformed"
   /** Encrypted with a key that is not, or no longer, configured. */
   | "unknown-key"

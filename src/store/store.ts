@@ -48,7 +48,7 @@ export const UNREADABLE = "";
 
 const encoder = new TextEncoder();
 
-/** In UTF-8. */
+/** Length of a text in UTF-8 bytes. */
 export function byteLength(text: string): number {
   return encoder.encode(text).length;
 }

@@ -1,6 +1,6 @@
 /**
  * Plans which tools to call, and in which order: every offered tool that the user's message mentions, after
- * those that the instructions always require.
+ * the tools that the instructions always require.
  *
  * If a message spells names of tools (`get_weather`), exactly these are called, once per occurrence, in the order of the text.
  * Otherwise a tool is mentioned by a word of its name: “What is the weather in Oslo?” mentions `get_weather`. Without a mention
@@ -86,7 +86,7 @@ function namedMentions(question: string, tools: readonly DemoTool[]): Mention[] 
   );
 }
 
-/** Words that do not describe what a tool does. */
+/** Words that do not describe a tool's purpose. */
 const GENERIC = new Set(
   "and call for from function get has list make run set the tool use with".split(" "),
 );

@@ -1,4 +1,4 @@
-/** Decides what the rest of the turn contains. `compose.ts` writes it as Harmony. */
+/** Decides on the content of the rest of the turn. `compose.ts` writes it as Harmony. */
 import { EngineError } from "../engine-error.ts";
 import type { Constraint } from "../engine.ts";
 import { createHints, type Wording } from "./hints.ts";

@@ -1,5 +1,5 @@
 /**
- * The outcomes of recent requests to a backend, by client: tells a backend that fails for everyone from a client whose
+ * The outcomes of recent requests to a backend, by client: distinguishes a backend that fails for all clients from a client whose
  * requests fail anywhere.
  */
 
@@ -11,7 +11,7 @@ export interface Source {
 
 /** Older outcomes are ignored. */
 export const WINDOW_MS = 20_000;
-/** With fewer requests, a failure rate is not significant. */
+/** Minimum number of requests for a significant failure rate. */
 export const MIN_REQUESTS = 10;
 const MIN_SOURCES = 2;
 /** Bounds memory and the cost of a verdict at high request rates. */

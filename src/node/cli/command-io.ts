@@ -31,7 +31,7 @@ export interface Command {
   /**
    * Resolves with the exit code.
    *
-   * @throws Error whose message says what is wrong with the arguments or the input
+   * @throws Error whose message explains the error in the arguments or the input
    */
   readonly run: (args: readonly string[], io: CommandIo) => number | Promise<number>;
 }
@@ -44,8 +44,8 @@ export const EXIT_FAILURE = 1;
 const MAX_INPUT_BYTES = 134_217_728;
 
 /**
- * A file's text, or that of standard input for `-`. Standard input is read as a stream: reading it at once fails where
- * a pipe has nothing yet.
+ * Reads a file, or standard input for `-`. Standard input is read as a stream: a synchronous read fails on a pipe that is still
+ * empty.
  */
 export async function readInput(
   file: string,

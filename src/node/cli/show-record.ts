@@ -1,4 +1,4 @@
-/** Shows the record of a turn on a terminal: the prompt for `render`, what the model wrote for `parse`. */
+/** Shows the record of a turn on a terminal: the prompt for `render`, the model's output for `parse`. */
 import { createPrompt, type RenderedPrompt, type Segment } from "../../harmony/prompt.ts";
 import type { DroppedMessage } from "../../harmony/analysis.ts";
 import type { Message } from "../../harmony/conversation.ts";

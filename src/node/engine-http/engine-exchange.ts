@@ -129,12 +129,12 @@ export class EngineExchange {
     return this.#pumped.promise;
   }
 
-  /** Delivers what is buffered: bytes first, then the end or the failure. */
+  /** Delivers the buffered data: bytes first, then the end or the failure. */
   readonly #flush = (): void => {
     this.#flushing = true;
     while (this.#unread.length > 0) {
       if (!this.#deliver(this.#drainUnread())) return;
-      // Resuming synchronously delivers what undici's parser holds.
+      // Resuming synchronously delivers the data in undici's parser.
       if (this.#controller?.paused === true) this.#controller.resume();
     }
     this.#flushing = false;

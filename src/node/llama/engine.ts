@@ -311,7 +311,7 @@ export function toTokenLogprob(
   };
 }
 
-/** Explains failures to load a model to the person who wants to run it. */
+/** Explanations of failures to load a model, for the operator. */
 const KNOWN: readonly (readonly [RegExp, (model: string) => string])[] = [
   [
     /GGUF magic/i,

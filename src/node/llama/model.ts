@@ -125,7 +125,7 @@ async function importLibrary() {
 }
 
 /**
- * Throws when the model has another vocabulary, in which our ids mean something else.
+ * Throws when the model has another vocabulary, in which our ids have other meanings.
  *
  * @param spell returns the model's text of an id, including special tokens.
  */

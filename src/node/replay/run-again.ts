@@ -204,7 +204,7 @@ function toConverted(messages: readonly Message[]): ConvertedMessage[] {
   }));
 }
 
-/** Text of system and developer messages is rendered as it stands. */
+/** Text of system and developer messages is rendered unchanged. */
 function toMessages({ conversation }: TurnRecord): Message[] {
   return conversation.map((message) => ({
     ...headerOf(message),

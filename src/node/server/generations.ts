@@ -22,7 +22,7 @@ import { SettingsError } from "../../config/resolve.ts";
 
 /** Maximum delay of the start by an unresponsive server. */
 const FIND_TIMEOUT_MS = 2_000;
-/** First and longest wait before a server is asked for its models again. The wait doubles each time. */
+/** First and longest wait before a server is queried for its models again. The wait doubles each time. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
 

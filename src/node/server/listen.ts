@@ -20,7 +20,7 @@ interface ListenOptions {
   readonly webSockets?: WebSockets | undefined;
   /** WebSocket support. Absent: none. */
   readonly webSocketPaths?: ReadonlySet<string>;
-  /** How long a client may leave sent data unread. */
+  /** Maximum time in which a client may leave sent data unread. */
   readonly clientIdleTimeoutMs: number;
   /** The shutdown that `close` starts and completes. */
   readonly shutdown: Shutdown;

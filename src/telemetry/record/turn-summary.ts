@@ -30,7 +30,7 @@ export interface TurnSummary {
   /** Milliseconds since the request was accepted. */
   readonly firstTokenMs: number | null;
   readonly ms: number | null;
-  /** Decisions by which the gateway wrote or constrained something. */
+  /** Decisions by which the gateway wrote or constrained output. */
   readonly steered: readonly string[];
   /** Names of the recoveries. */
   readonly repairs: readonly string[];

@@ -67,7 +67,7 @@ type ConvertIo = Pick<CommandIo, "environment" | "stdin" | "stderr" | "descripto
   readonly now: () => number;
 };
 
-/** Returns the exit code. Throws an `Error` whose message says what is wrong with the arguments. */
+/** Returns the exit code. Throws an `Error` whose message explains the invalid argument. */
 export async function runConvert(args: readonly string[], io: ConvertIo): Promise<number> {
   const { options, file } = readArguments(args);
   refuseSameFiles(

@@ -11,7 +11,7 @@ export interface StreamDeps {
   readonly onLosses: (line: number, losses: readonly string[]) => Promise<void>;
   /** Called after each read. */
   readonly onProgress: (report: ConvertReport) => void;
-  /** Longer lines are reported as errors and not kept in memory. */
+  /** Maximum size of a line. Longer ones are reported as errors and not kept in memory. */
   readonly maxLineBytes: number;
 }
 

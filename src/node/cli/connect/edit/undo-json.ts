@@ -6,7 +6,7 @@ import { setJsonValues } from "./json-text.ts";
 
 export interface UndoneJson {
   readonly text: string;
-  /** Paths such as `env.ANTHROPIC_MODEL` of values that were changed by others as well. They stay. */
+  /** Paths such as `env.ANTHROPIC_MODEL` of values that were changed later as well. They stay. */
   readonly kept: readonly string[];
 }
 
