@@ -1,6 +1,6 @@
 /**
- * The application without a server around it: requests go in, responses come out. In the project `workerd`
- * the bundle in its runtime instead, unless a test brings a store, which cannot go there.
+ * The application without a server around it: requests go in, responses come out. In the project `workerd` the bundle
+ * in its runtime is used instead, unless a test passes a store, which cannot run there.
  */
 import { type AppDeps, createApp } from "../../src/app.ts";
 import type { Engine, ModelOptions, Settings, Store } from "../../src/index.ts";
@@ -15,11 +15,11 @@ import type { Post } from "./tool-loop.ts";
 export interface TestAppOptions {
   /** Serves `openai/gpt-oss-20b`. */
   readonly engine: Engine;
-  /** Further names of models it serves. */
+  /** Further names of the served models. */
   readonly others?: readonly string[];
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly store?: Store;
-  /** Tools that are run for the model, not on Workers. */
+  /** Tools that the gateway runs, except on Workers. */
   readonly toolbox?: Toolbox;
 }
 

@@ -48,7 +48,7 @@ export interface BrowsingApp {
   readonly client: OpenAI;
   readonly anthropic: Anthropic;
   readonly post: (path: string, body: unknown) => Promise<Response>;
-  /** For other clients. */
+  /** Sends requests of other clients. */
   readonly send: typeof fetch;
   readonly get: (path: string) => Promise<Response>;
 }
@@ -102,7 +102,7 @@ export function createBrowsingApp({
   };
 }
 
-/** What the model writes when it searches twice, opens a page, computes, and answers. */
+/** The model's output: it searches twice, opens a page, computes, and answers. */
 export const BROWSING_SCRIPT: readonly string[] = [
   '<|channel|>analysis<|message|>I need the rate.<|end|><|start|>assistant<|channel|>analysis to=browser.search code<|message|>{"query":"policy rate"}<|call|>',
   '<|channel|>analysis to=browser.search code<|message|>{"query":"history of the rate"}<|call|>',

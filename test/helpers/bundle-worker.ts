@@ -1,10 +1,10 @@
-/** Before the tests of the project `workerd`: the bundle, once for all of them. */
+/** Creates the bundle once before the tests of the project `workerd`. */
 import type { TestProject } from "vitest/node";
 import { bundleWorker } from "./workerd.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The folder that holds it. */
+    /** The folder of the bundle. */
     workerBundle: string;
   }
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Tests that need it are skipped where it is missing. */
+/** Tests that need `openssl` are skipped if it is missing. */
 export const HAS_OPENSSL = spawnSync("openssl", ["version"]).status === 0;
 
 export interface Certificate {

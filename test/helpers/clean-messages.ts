@@ -1,6 +1,6 @@
 /**
- * The messages of a step that may be put back, found by reading the whole step a second time: the oracle of `step-cutter.ts`, which
- * the turn's own parser tells what it had to repair.
+ * Finds the messages of a step that may be restored, by reading the whole step a second time. It is the oracle of
+ * `step-cutter.ts`, which learns the repairs from the turn's own parser.
  */
 import { formOf } from "../../src/harmony/call-form.ts";
 import {
@@ -35,7 +35,7 @@ function splitAtStarts(ids: readonly TokenId[]): SampledSpan[] {
   return starts.map((at, index) => ({ at, ids: ids.slice(at, starts[index + 1]) }));
 }
 
-/** Reads messages one after the other, as the turn's parser did. */
+/** Reads messages one after the other, like the turn's parser. */
 class CleanReader {
   readonly #parsing: ParserOptions;
   #parser: Parser | undefined;
@@ -53,7 +53,7 @@ class CleanReader {
     const isOpen = open !== undefined && !open.done;
     const parser = isOpen ? open : createParser(tokenizer, this.#parsing);
     this.#parser = parser;
-    // A parser begins behind `<|start|>assistant`.
+    // A parser begins after `<|start|>assistant`.
     const events = parser.pushIds(ids.slice(isOpen ? 0 : 2));
     if (ids.at(-1) === CALL) {
       events.push(...parser.end("stop"));

@@ -1,4 +1,4 @@
-/** Before the tests: a folder for the bundle that `gateway-command.ts` makes when the first test needs it. */
+/** Creates a folder before the tests, for the bundle that `gateway-command.ts` makes when the first test needs it. */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
@@ -9,7 +9,7 @@ declare module "vitest" {
   }
 }
 
-/** Inside the checkout, where the packages are found that the bundle does not contain. */
+/** The folder is inside the checkout, so that packages outside the bundle are found. */
 const CACHE = fileURLToPath(new URL("../.cache/", import.meta.url));
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -1,4 +1,4 @@
-/** A command's input and output for tests: nothing is read, and output is dropped where a test does not take it. */
+/** A command's input and output for tests: the input is empty, and output is dropped unless a test reads it. */
 import { PassThrough } from "node:stream";
 import type { CommandIo } from "../../src/node/cli/command-io.ts";
 

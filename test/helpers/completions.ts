@@ -3,7 +3,7 @@ import { array, constantFrom, integer, oneof, string } from "fast-check";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "./spelled.ts";
 
-/** What a model might write, more of it text than markers. */
+/** Pieces of a model's possible output, more text than markers. */
 const scrap = oneof(
   { weight: 4, arbitrary: string({ unit: "grapheme", maxLength: 12 }).map((text) => encode(text)) },
   { weight: 2, arbitrary: integer({ min: 0, max: 199_997 }).map((id) => [id]) },

@@ -1,4 +1,4 @@
-/** Counts the steps of work, instead of measuring its time: the same on any machine, however busy. */
+/** Counts the steps of work, instead of measuring its time: the count does not depend on the machine or its load. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

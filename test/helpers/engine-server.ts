@@ -1,4 +1,4 @@
-/** Any engine behind vLLM's wire: for gateways that run elsewhere, in workerd or in a process of their own. */
+/** Serves any engine in vLLM's wire format, for gateways that run in workerd or in another process. */
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import {
@@ -32,7 +32,7 @@ const CONTEXT_LENGTH = 131_072;
 /** The id of `<|return|>`, which ends a probe. */
 const RETURN = 200_002;
 
-/** @param model the name it is served under. */
+/** @param model the served name. */
 export async function startEngineServer(engine: Engine, model = MODEL): Promise<EngineServer> {
   let served = engine;
   let open = 0;
@@ -66,7 +66,7 @@ export async function startEngineServer(engine: Engine, model = MODEL): Promise<
 /** Resolves when the completion has ended: false if the engine has failed. */
 async function complete(exchange: FakeExchange, engine: Engine): Promise<boolean> {
   const request = toRequest(exchange.body);
-  // The gateway's probe asks for one token after a prompt of its own.
+  // The gateway's probe requests one token after its own prompt.
   if (!o200kHarmony().decode(request.prompt.ids).startsWith("<|start|>system")) {
     exchange.begin();
     exchange.end(toFrames({ type: "ids", ids: [RETURN] }) + END + DONE);
@@ -81,7 +81,7 @@ async function complete(exchange: FakeExchange, engine: Engine): Promise<boolean
       begun = true;
       const frames = toFrames(event);
       if (frames === "") continue;
-      // An engine that has left makes no more room.
+      // A gateway that has disconnected never makes room.
       await Promise.race([exchange.writeWhenRead(frames), exchange.closed]);
     }
     exchange.end(DONE);
@@ -92,7 +92,7 @@ async function complete(exchange: FakeExchange, engine: Engine): Promise<boolean
       refuse(exchange, error);
       return false;
     }
-    // What was written is to arrive before the connection breaks.
+    // Written data must arrive before the connection breaks.
     await setTimeout(50);
     exchange.destroy();
     return false;
@@ -117,7 +117,7 @@ const body = z.looseObject({
   structured_outputs: structuredOutputs,
 });
 
-/** What `vllm.ts` has made of it, the other way round. */
+/** Converts a request of `vllm.ts` back to the engine's request. */
 function toRequest(text: string): CompletionRequest {
   const { logit_bias: bias, ...sent } = body.parse(JSON.parse(text));
   const ids = sent.prompt;
@@ -185,7 +185,7 @@ function frame(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
-/** The status from which the gateway learns the kind again; `closed` and `unreachable` have none. */
+/** The status by which the gateway recognizes the kind; `closed` and `unreachable` have none. */
 const STATUS: Partial<Readonly<Record<EngineErrorKind, number>>> = {
   timeout: 504,
   overloaded: 503,

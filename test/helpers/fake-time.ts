@@ -1,4 +1,4 @@
-/** Tests in which only the test lets time pass. */
+/** Fake time, which passes only when a test advances it. */
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, vi } from "vitest";
 
@@ -6,7 +6,7 @@ import { afterEach, beforeEach, vi } from "vitest";
 export function useFakeTime(): void {
   beforeEach(() => {
     vi.useFakeTimers({ now: 1_700_000_000_000 });
-    // The real one answers in another thread, whenever that has time.
+    // The real digest runs in another thread, at an unpredictable time.
     vi.spyOn(crypto.subtle, "digest").mockImplementation(async (_, text) => {
       const bytes = ArrayBuffer.isView(text) ? new Uint8Array(text.buffer) : new Uint8Array(text);
       return new Uint8Array(createHash("sha256").update(bytes).digest()).buffer;
@@ -18,7 +18,7 @@ export function useFakeTime(): void {
   });
 }
 
-/** Lets time pass until the promise has settled. */
+/** Advances time until the promise has settled. */
 export async function settled<T>(promise: Promise<T>, stepMs = 1): Promise<T> {
   const state = { isSettled: false };
   const settle = () => (state.isSettled = true);

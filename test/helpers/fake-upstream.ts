@@ -23,14 +23,14 @@ export interface FakeExchange {
   readonly body: string;
   /** Resolves when the client's socket closes, or the response has ended. */
   readonly closed: Promise<void>;
-  /** Sends status and headers at once; by default those of a server-sent event stream. */
+  /** Sends status and headers at once; by default the headers of a server-sent event stream. */
   begin(status?: number, headers?: Record<string, string>): void;
   /** One HTTP chunk, in one packet as far as the system allows. */
   write(bytes: string | Uint8Array): void;
   /** Like `write`; resolves when there is demand for more. */
   writeWhenRead(bytes: string | Uint8Array): Promise<void>;
   end(bytes?: string): void;
-  /** Answers at once. */
+  /** Sends a whole response at once. */
   reply(status: number, body: string, headers?: Record<string, string>): void;
   /** Cuts the connection without ending the response. */
   destroy(): void;

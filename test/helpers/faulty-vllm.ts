@@ -17,11 +17,11 @@ export type Illness =
 
 export interface FaultyVllm extends VllmServer {
   illness: Illness;
-  /** The numbers of the prompts (`number 17`) it has written a token for. */
+  /** The numbers of the prompts (`number 17`) for which a token was written. */
   readonly begun: Set<number>;
   /** Called with the number of a prompt whose client disconnected early. */
   onLeft: (prompt: number) => void;
-  /** Awaited before it writes the token with this index of the answer to this prompt. */
+  /** Awaited before the token with this index of the prompt's answer is written. */
   hold: (prompt: number, index: number) => Promise<void> | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The reading loop as it was on 28 November 2026, before token-wise, whole and deferred reading became one: an oracle of
- * `sampling/sample.ts`. It is slower and decides by five cases what is read at once. It is not to be improved.
+ * The reading loop of 28 November 2026, before token-wise, whole and deferred reading became one: an oracle of
+ * `sampling/sample.ts`. It is slower and has five cases of reading several tokens at once. It must not be improved.
  */
 import type { Constraint, EngineTokens, TokenLogprob } from "../../src/engines/engine.ts";
 import type { Sampling } from "../../src/engines/sampling.ts";

@@ -27,14 +27,14 @@ export async function gatewayCommand(): Promise<GatewayCommand> {
   if (process.env["VITEST"] === undefined) return { script: join(ROOT, "src/node.ts"), env };
   const folder = inject("commandFolder");
   const script = await (bundled ??= bundle(join(folder, "bundle")));
-  // Compiled code is found by the script's path, which is another one in each run.
+  // Compiled code is found by the script's path, which differs in each run.
   return { script, env: { ...env, NODE_COMPILE_CACHE: join(folder, "compiled") } };
 }
 
 async function bundle(target: string): Promise<string> {
   const script = join(target, "node.js");
   if (existsSync(script)) return script;
-  // Processes of tests run in parallel: the first one's is used, and nobody reads half a bundle.
+  // Processes of tests run in parallel: the first one's bundle is used, and no process reads half a bundle.
   const unfinished = `${target}-${randomUUID()}`;
   await build({
     ...COMMAND_BUNDLE,
@@ -47,7 +47,7 @@ async function bundle(target: string): Promise<string> {
   return script;
 }
 
-/** Other files are found from the source's place. */
+/** Resolves other files relative to the source's path. */
 const sourceUrls: Plugin = {
   name: "source-urls",
   setup(building) {

@@ -1,4 +1,4 @@
-/** The gateway as an operator starts it: a process of its own, with arguments. */
+/** The gateway in a separate process with arguments, like an operator's. */
 import { spawn } from "node:child_process";
 import { gatewayCommand } from "./gateway-command.ts";
 import type { Post } from "./tool-loop.ts";
@@ -7,15 +7,15 @@ export interface GatewayProcess {
   /** `http://127.0.0.1:<port>/v1` */
   readonly baseURL: string;
   readonly post: Post;
-  /** Its output so far. */
+  /** The process's output so far. */
   output(): string;
-  /** Ends it as a supervisor does. Resolves with its exit code. */
+  /** Ends the process like a supervisor. Resolves with its exit code. */
   terminate(): Promise<number | null>;
-  /** Kills it. Resolves when it has ended. */
+  /** Kills the process. Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
-/** On a free port unless `args` name one, with nothing from this process's own environment. */
+/** Starts on a free port unless `args` name one, without this process's environment. */
 export async function startGatewayProcess(args: readonly string[]): Promise<GatewayProcess> {
   const { script, env } = await gatewayCommand();
   const port = args.includes("--port") ? [] : ["--port", "0"];

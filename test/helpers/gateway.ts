@@ -1,6 +1,6 @@
 /**
- * A gateway on a free port: what client tests and API tests talk to. In this process as a rule; in workerd,
- * the real bundle, where the project of that name runs the same tests again (see `vitest.config.ts`).
+ * A gateway on a free port, for tests of clients and APIs. It usually runs in this process; the project `workerd`,
+ * which runs the same tests again, uses the real bundle in workerd (see `vitest.config.ts`).
  */
 import { onTestFinished } from "vitest";
 import {
@@ -16,16 +16,19 @@ import { readCounter } from "./counter.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 
 export interface TestGatewayOptions {
-  /** Settings that differ from the defaults, as they would stand in the config file. */
+  /** Settings that differ from the defaults, in the form of the config file. */
   readonly settings?: Readonly<Partial<Record<SettingName, unknown>>>;
-  /** Served as `openai/gpt-oss-20b`. Absent, and without `models`: what the settings say, the demo engine. */
+  /**
+   * The engine served as `openai/gpt-oss-20b`. Absent, and without `models`: the engine of the settings, by default the
+   * demo.
+   */
   readonly engine?: Engine;
-  /** Several models, or one with a name of its own. */
+  /** Several models, or one with another name. */
   readonly models?: readonly ModelOptions[];
 }
 
 export interface TestGateway {
-  /** For OpenAI's clients: `http://127.0.0.1:<port>/v1`. */
+  /** The base URL for OpenAI's clients: `http://127.0.0.1:<port>/v1`. */
   readonly baseURL: string;
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
@@ -38,10 +41,10 @@ export interface TestGateway {
   close(): Promise<void>;
 }
 
-/** For the few tests that need what only one runtime has. */
+/** Whether the tests run in workerd, for the few tests that need one runtime. */
 export const ON_WORKERS = process.env["TEST_RUNTIME"] === "workerd";
 
-// Imported with the test file, because it has something to do at the end of it.
+// The module is imported with the test file, because it runs code at the file's end.
 const workers = ON_WORKERS ? await import("./worker-gateway.ts") : undefined;
 
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
@@ -73,7 +76,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   };
 }
 
-/** The defaults with some values replaced, checked as an operator's are. */
+/** The defaults with some values replaced, validated like an operator's settings. */
 export function testSettings(values: Readonly<Record<string, unknown>> = {}): Settings {
   const given = Object.entries(values).map(([name, value]) => ({
     name: settingsSchema.unwrap().keyof().parse(name),
@@ -89,7 +92,7 @@ export interface LazyGateway {
   readonly counter: TestGateway["counter"];
 }
 
-/** A gateway that starts with its first request and ends with the test: for what is made without waiting. */
+/** A gateway that starts with its first request and ends with the test, for clients that are created synchronously. */
 export function lazyGateway(options: TestGatewayOptions): LazyGateway {
   let starting: Promise<TestGateway> | undefined;
   let gateway: TestGateway | undefined;

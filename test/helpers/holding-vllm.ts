@@ -8,9 +8,9 @@ export interface HoldingVllm {
   readonly url: string;
   /** Completions that have begun and not ended. */
   readonly open: number;
-  /** The prompts as text, without those of probes. */
+  /** The prompts as text, without probes. */
   readonly prompts: string[];
-  /** From now on, answers come whole, and those that have stopped continue. */
+  /** From now on, answers are sent whole, and stopped answers continue. */
   release(): void;
   /** From now on, answers stop again. */
   hold(): void;

@@ -1,7 +1,7 @@
 /**
- * llama.cpp behind HTTP: real tokens of the tiny model, as vLLM or as llama-server would send them. Those
- * servers' answers, field by field, are recorded in `test/fixtures/engines`; here nobody knows the tokens
- * beforehand, and the server reacts: to what it is asked, to a client that leaves.
+ * llama.cpp behind HTTP: real tokens of the tiny model, in the wire formats of vLLM and llama-server. The servers'
+ * answers, field by field, are recorded in `test/fixtures/engines`; here the tokens are not known beforehand, and the
+ * server reacts to requests and to disconnecting clients.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
@@ -21,7 +21,7 @@ export interface LlamaServer {
   close(): Promise<void>;
 }
 
-/** @param shared an engine that others use too, and that is not closed. Absent: a new one. */
+/** @param shared an engine shared with other servers, which is not closed. Absent: a new engine. */
 export async function startLlamaServer(shared?: NativeLlama): Promise<LlamaServer> {
   const engine = shared ?? (await createTinyEngine());
   const { contextLength = 0 } = await engine.probe(new AbortController().signal);

@@ -18,7 +18,7 @@ import { structuredOutputs, toVllmLogprobs } from "./vllm-server.ts";
 
 export const SERVED_MODEL = "openai/gpt-oss-20b";
 
-/** How a request is parsed and its response written, both in JSON. */
+/** Parses requests and writes responses, both in JSON. */
 export interface Wire {
   readRequest(body: unknown): CompletionRequest;
   createWriter(request: CompletionRequest, body: unknown): FrameWriter;
@@ -183,7 +183,7 @@ const llamaCpp: Wire = {
       tokens_evaluated: promptTokens,
     });
     return {
-      // At most one id, that of the newest token; there is no frame while a character is incomplete.
+      // A frame has only the newest token's id; there is no frame while a character is incomplete.
       tokens: ({ ids }) =>
         ids.flatMap((id) => {
           predicted += 1;
@@ -254,7 +254,7 @@ function firstOf(...constraints: (Constraint | false)[]): Constraint | undefined
   return constraints.find((each) => each !== false);
 }
 
-/** By request path. */
+/** Wires by request path. */
 export const WIRES: ReadonlyMap<string, Wire> = new Map([
   ["/v1/completions", vllm],
   ["/completion", llamaCpp],

@@ -15,13 +15,13 @@ export interface McpApp extends BrowsingApp {
 export interface McpAppOptions {
   readonly engine: Engine;
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Absent: requests may name servers on loopback. */
+  /** Absent: requests may declare servers on loopback. */
   readonly guard?: McpGuard | undefined;
   readonly store?: Store;
   readonly readPdf?: ReadPdf;
 }
 
-/** Its servers are on loopback. */
+/** A guard that allows loopback, where the tests' servers are. */
 const OPEN_GUARD: McpGuard = { check: () => undefined, fetch };
 
 /** Connections are closed at the end of the test. */
@@ -40,7 +40,7 @@ export function createMcpApp({
   return { ...app, logged };
 }
 
-/** The message that a request fails with. */
+/** The message of a request's failure. */
 export function failureOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(
     () => "no failure",

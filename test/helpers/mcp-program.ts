@@ -19,7 +19,7 @@ export function startMcpProgram(script: string, timeoutMs = 40_000): McpServer {
   });
 }
 
-/** Asks the program for its process id and those of what it has started. */
+/** Requests the process ids of the program and its children. */
 export async function processesOf(server: McpServer): Promise<number[]> {
   const { text } = await server.callTool("call", "{}", new AbortController().signal);
   return text.split(" ").map(Number);

@@ -24,7 +24,7 @@ export interface FakeMcpOptions {
   readonly tools?: () => readonly object[];
   /** The result of a call; a text is the only block of its content. */
   readonly answer?: (name: string, args: unknown) => unknown;
-  /** Handles requests first. True: it has answered. */
+  /** Handles requests first. Returns true if it has answered. */
   readonly intercept?: (method: string, response: ServerResponse) => boolean;
 }
 

@@ -10,10 +10,10 @@ import { freePort } from "./listen.ts";
 
 const CONFIG = join(import.meta.dirname, "../../deploy/nginx/harmony-gateway.conf");
 
-/** Where Debian puts it is not in the path of users. */
+/** Debian's folder of nginx is not in the path of users. */
 const env = { ...process.env, PATH: `${process.env["PATH"]}:/usr/sbin` };
 
-/** Tests that need it are skipped where it is missing. */
+/** Tests that need nginx are skipped if it is missing. */
 export const HAS_NGINX = spawnSync("nginx", ["-v"], { env }).status === 0;
 
 export interface TestNginx {
@@ -22,7 +22,7 @@ export interface TestNginx {
   stop(): Promise<void>;
 }
 
-/** Only the ports of the deployed configuration are replaced. */
+/** Starts nginx with the deployed configuration, in which only the ports are replaced. */
 export function startNginx(gatewayPorts: readonly [number, number]): Promise<TestNginx> {
   const [first, second] = gatewayPorts;
   return runNginx(({ port }) => ({
@@ -34,7 +34,10 @@ export function startNginx(gatewayPorts: readonly [number, number]): Promise<Tes
   }));
 }
 
-/** One gateway, over TLS and below the path `/team/`, which is cut off. The certificate has to be trusted by the caller. */
+/**
+ * Starts nginx for one gateway, over TLS and below the path `/team/`, which is removed. The caller has to trust the
+ * certificate.
+ */
 export function startTlsNginx(gateway: string, { key, cert }: Certificate): Promise<TestNginx> {
   return runNginx(({ port, folder }) => {
     writeFileSync(join(folder, "key.pem"), key);
@@ -66,7 +69,7 @@ function isAnswered(origin: string): Promise<boolean> {
 
 interface Site {
   readonly origin: string;
-  /** Its part of the configuration. */
+  /** The site's part of the configuration. */
   readonly site: string;
 }
 

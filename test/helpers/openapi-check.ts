@@ -12,7 +12,7 @@ const described = z.object({
   ),
 });
 
-/** The operation, as `post /v1/messages`, its status and media type. */
+/** A response: its operation, such as `post /v1/messages`, status and media type. */
 export interface Answer {
   readonly operation: string;
   readonly status: number;
@@ -56,7 +56,10 @@ function schemaFor({ operation, status, type }: Answer) {
 
 const definitions = strict(openApiDocument().components.schemas);
 
-/** Objects with named members allow no others. References lead to the definitions beside a schema. */
+/**
+ * Makes a schema strict: objects with named members allow no others. References point to the definitions beside a
+ * schema.
+ */
 function strict(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => strict(each));
   if (typeof value !== "object" || value === null) return value;

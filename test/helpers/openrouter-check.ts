@@ -1,5 +1,5 @@
 /**
- * Checks replies by the schemas of OpenRouter's SDK. Its unions accept everything: a member that has none of their forms
+ * Checks replies by the schemas of OpenRouter's SDK. Its unions accept all values: a member without a known form
  * becomes a raw value, which the SDK's users cannot read, so it is a problem here.
  */
 import { ChatResult$inboundSchema } from "@openrouter/sdk/models/chatresult.js";
@@ -10,7 +10,7 @@ import type * as z from "zod";
 import { type Deviations, withoutDeviations } from "./deviations.ts";
 import { type Answer, toEvents } from "./openapi-check.ts";
 
-/** For each operation, the schema of a plain reply and that of an event. */
+/** The schemas of a plain reply and of an event, for each operation. */
 const SCHEMAS: Readonly<Record<string, readonly [plain: z.ZodType, event: z.ZodType]>> = {
   "post /v1/chat/completions": [ChatResult$inboundSchema, ChatStreamChunk$inboundSchema],
   "post /v1/responses": [OpenResponsesResult$inboundSchema, StreamEvents$inboundSchema],

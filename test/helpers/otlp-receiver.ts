@@ -38,7 +38,7 @@ export interface ReceivedSpan {
   readonly name: string;
   /** 1 internal, 2 server, 3 client. */
   readonly kind: number;
-  /** In nanoseconds. */
+  /** Time in nanoseconds. */
   readonly startedAt: bigint;
   readonly attributes: Readonly<Record<string, unknown>>;
   /** 2: an error. */
@@ -49,9 +49,9 @@ export interface OtlpReceiver {
   /** `http://127.0.0.1:4318` */
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
-  /** The bodies as they came. */
+  /** The received bodies. */
   readonly bodies: readonly string[];
-  /** `service.name` of the last. */
+  /** `service.name` of the last body. */
   readonly service: unknown;
   close(): Promise<void>;
 }

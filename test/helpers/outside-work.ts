@@ -1,4 +1,4 @@
-/** Work for a step counter: one place that reads bytes from outside reads a text, in chunks. */
+/** Work for a step counter: a reader of external bytes reads a text, in chunks. */
 import childProcess, { ChildProcess } from "node:child_process";
 import { IncomingMessage } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
@@ -20,7 +20,7 @@ import { runAtOnce } from "../../src/streams/slices.ts";
 export type OutsideWork = Readonly<Record<"place" | "text" | "chunk", string>>;
 
 const MAX_BYTES = 33_554_432;
-/** What was read until its end has been parsed by then. */
+/** Delay after which text that was read to its end has been parsed. */
 const AFTER_MS = 200;
 const NO_PAUSE = () => Promise.resolve();
 
@@ -89,7 +89,7 @@ function readFromPython(chunks: readonly Buffer[], from: "stdout" | "stderr" = "
 
 const called = z.object({ method: z.string(), id: z.unknown() });
 
-/** The server answers with these bytes to each call of a tool. */
+/** Calls a tool of a server that answers with these bytes. */
 async function callTool(type: string, chunks: readonly Buffer[]): Promise<void> {
   const server = createMcpServer({
     label: "s",
@@ -167,7 +167,7 @@ async function readFrames(chunks: readonly Buffer[]): Promise<void> {
   await Promise.all(reads);
 }
 
-/** So few may be in it that the text is looked through. */
+/** Counts values, with a limit so low that the whole text is scanned. */
 function countValues(text: string): void {
   runAtOnce(hasMoreValues(text, text.length / 8));
 }

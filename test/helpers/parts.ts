@@ -1,6 +1,6 @@
 /**
- * Real parts of the tools that `npm ci` does not install: `npm install --prefix test/parts` does. Tests that need one are
- * skipped, by name, where it is missing.
+ * Real parts of the tools that `npm ci` does not install: `npm install --prefix test/parts` does. Tests that need a
+ * missing part are skipped, and named.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const SKIPPED = " (skipped: npm install --prefix test/parts installs it)";
 export const HAS_PYTHON = existsSync(DENO) && existsSync(PYODIDE);
 export const WITHOUT_PYTHON = HAS_PYTHON ? "" : SKIPPED;
 
-/** The same for all tests and runs: making a snapshot takes seconds. */
+/** One cache for all tests and runs, because making a snapshot takes seconds. */
 export const PYTHON_CACHE = join(import.meta.dirname, "..", ".cache", "python");
 
 export const EVERYTHING_SERVER = join(

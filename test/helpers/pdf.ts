@@ -1,6 +1,6 @@
 /** PDFs of a few lines, written by hand. */
 
-/** A page for each text. `extra`: members of the trailer. */
+/** A PDF with a page for each text. `extra`: members of the trailer. */
 export function pdfOf(pages: readonly string[], extra = ""): Buffer {
   const streams = pages.map((text) =>
     text === "" ? "" : `BT /F1 12 Tf 72 700 Td (${text.replaceAll(/[()\\]/g, "\\$&")}) Tj ET`,
@@ -12,12 +12,12 @@ export function pdfOf(pages: readonly string[], extra = ""): Buffer {
 }
 
 export interface PdfStream {
-  /** Members of its dictionary, such as a filter. */
+  /** Members of the stream's dictionary, such as a filter. */
   readonly dictionary: string;
   readonly data: Buffer;
 }
 
-/** A page for each stream of operators. */
+/** A PDF with a page for each stream of operators. */
 export function pdfWith(streams: readonly PdfStream[], extra = ""): Buffer {
   const first = 4;
   const kids = streams.map((_, index) => `${first + 2 * index} 0 R`).join(" ");
@@ -39,13 +39,13 @@ export function pdfWith(streams: readonly PdfStream[], extra = ""): Buffer {
 
 const ZEROS = "00".repeat(32);
 
-/** Needs a password: what it says of one fits none. */
+/** A PDF that needs a password, which no password satisfies. */
 export function encryptedPdf(): Buffer {
   const encrypt = `/Encrypt << /Filter /Standard /V 1 /R 2 /O <${ZEROS}> /U <${ZEROS}> /P -4 >>`;
   return pdfOf(["Secret"], `${encrypt} /ID [<00> <00>]`);
 }
 
-/** A page with two codes of a font. `sections`: of the CMap that has their characters. */
+/** A page with two codes of a font. `sections`: sections of the CMap with their characters. */
 export function pdfWithCmap(sections: string): Buffer {
   const cmap = [
     "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def /CMapType 1 def",
@@ -81,7 +81,7 @@ export const ABORTING_PDFS = {
   ),
 };
 
-/** Takes pdf.js minutes, in little memory. */
+/** A PDF that takes pdf.js minutes, in little memory. */
 export function endlessPdf(): Buffer {
   return pdfWithCmap(`1 begincidrange ${"<00000000> <000FFFFF> 0 ".repeat(50_000)}endcidrange`);
 }

@@ -1,10 +1,10 @@
 import { vi } from "vitest";
 
 /**
- * Counts the timers that are set for one of these delays from now on, and not cleared. `vi.getTimerCount` counts those of
- * the whole process: a connection that an earlier file has left, for instance, may set one too.
+ * Counts the timers that are set for one of these delays from now on, and not cleared. `vi.getTimerCount` counts the
+ * timers of the whole process: a connection left open by an earlier file, for instance, may set one too.
  *
- * @param delays in milliseconds, which nothing else uses.
+ * @param delays in milliseconds, not used by other timers.
  */
 export function countPendingTimers(...delays: readonly number[]): () => number {
   const set = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "setInterval")];

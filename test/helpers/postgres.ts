@@ -1,4 +1,7 @@
-/** A real PostgreSQL, Debian's, with a cluster of its own on a free port. It refuses to run as root, and so runs as `postgres` there. */
+/**
+ * A real PostgreSQL, Debian's, with its own cluster on a free port. It refuses to run as root, and then runs as
+ * `postgres`.
+ */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -10,18 +13,18 @@ import { freePort } from "./listen.ts";
 const FOLDER = "/usr/lib/postgresql";
 const BIN = findPrograms();
 
-/** Tests that need it are skipped where it is missing: `describe.skipIf(!HAS_POSTGRES)`. */
+/** Tests that need PostgreSQL are skipped if it is missing: `describe.skipIf(!HAS_POSTGRES)`. */
 export const HAS_POSTGRES = BIN !== undefined;
 
 export interface TestPostgres {
   readonly url: string;
-  /** Kills all of its processes, as a crash would. */
+  /** Kills all processes of the server, like a crash. */
   kill(): Promise<void>;
-  /** Starts it again, on the same port and files. */
+  /** Restarts the server, on the same port and files. */
   start(): Promise<void>;
-  /** Rows of a statement. */
+  /** Returns the rows of a statement. */
   query(text: string): Promise<Record<string, unknown>[]>;
-  /** Kills it, and removes its files. */
+  /** Kills the server, and removes its files. */
   remove(): Promise<void>;
 }
 
@@ -36,7 +39,7 @@ function findPrograms(): string | undefined {
   }
 }
 
-/** The numbers of the user that the server runs as. Empty: of this process. */
+/** The ids of the server's user. Empty: this process's user. */
 function toUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
@@ -89,7 +92,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   async function kill(): Promise<void> {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
-    // Its processes notice that the first one is gone, and end.
+    // The other processes end when they notice that the first has ended.
     child.kill("SIGKILL");
     await ended;
   }

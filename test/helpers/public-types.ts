@@ -1,13 +1,13 @@
 /**
- * The types of a package as its users see them: for each entry, the names that it exports, their declarations without comments, and
- * all declarations that these name in turn. The compiler's own API reads them from declaration files.
+ * The public types of a package: for each entry, the exported names, their declarations without comments, and all
+ * declarations that these reference. The compiler's own API reads them from declaration files.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Node, SyntaxKind } from "typescript/unstable/ast";
 import { API, type Project, type Symbol, SymbolFlags } from "typescript/unstable/sync";
 
-/** Kinds of declarations that stand at the top of a module. */
+/** Kinds of declarations at the top level of a module. */
 const TOP_LEVEL: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.ClassDeclaration,
   SyntaxKind.FunctionDeclaration,
@@ -18,17 +18,18 @@ const TOP_LEVEL: ReadonlySet<SyntaxKind> = new Set([
 
 interface Package {
   readonly project: Project;
-  /** Its declaration files. */
+  /** The package's declaration files. */
   readonly folder: string;
-  /** Names whose declarations are shown, and not what only these lead to. */
+  /** Names whose declarations are shown without the declarations that only these reference. */
   readonly opaque: ReadonlySet<string>;
 }
 
 /**
  * @param folder declaration files; a `tsconfig.json` is written there
  * @param entries paths in it, `harmony/index.d.ts`
- * @param opaque names whose own declarations are shown, and not what only these lead to
- * @returns the text of each entry. A declaration stands in full with each entry that exports it, otherwise where it is needed.
+ * @param opaque names whose declarations are shown without the declarations that only these reference
+ * @returns the text of each entry. A declaration is written in full with each entry that exports it, otherwise where it
+ * is needed.
  */
 export function readPublicTypes(
   folder: string,
@@ -51,7 +52,7 @@ export function readPublicTypes(
   }
 }
 
-/** By name, what an entry exports. */
+/** The exports of an entry, by name. */
 function exportsOf(project: Project, path: string): Map<string, Symbol> {
   const { checker, program } = project;
   const file = program.getSourceFile(path);
@@ -61,7 +62,7 @@ function exportsOf(project: Project, path: string): Map<string, Symbol> {
   return new Map(exported.map((symbol) => [symbol.name, toOriginal(project, symbol)]));
 }
 
-/** @param all what any entry exports */
+/** @param all the exports of all entries */
 function toText(
   { project, folder, opaque }: Package,
   exported: ReadonlyMap<string, Symbol>,
@@ -105,15 +106,15 @@ function toList(names: Iterable<string>): string {
     .join("\n");
 }
 
-/** The symbol that an import or export stands for. */
+/** The original symbol of an import or export. */
 function toOriginal({ checker }: Project, symbol: Symbol): Symbol {
   return symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 }
 
-/** Those of the package itself: it does not own the types of its dependencies and of the language. */
+/** The declarations in the package itself, without types of its dependencies and of the language. */
 function declarationsIn(project: Project, symbol: Symbol, folder: string): Node[] {
   return symbol.declarations.flatMap((handle) => {
-    // Paths are in lower case where the file system ignores case.
+    // Paths are in lower case if the file system ignores case.
     const isOwn = [folder, folder.toLowerCase()].some((each) => handle.path.startsWith(each));
     if (!isOwn || !TOP_LEVEL.has(handle.kind)) return [];
     const declaration = handle.resolve(project);

@@ -13,7 +13,7 @@ import { type Answer, toEvents } from "./openapi-check.ts";
 const CHAT = ["Chat.ChatCompletion", "Chat.ChatCompletionChunk"];
 const RESPONSES = ["Responses.Response", "Responses.ResponseStreamEvent"];
 
-/** For each operation, the type of a plain reply and that of an event. */
+/** The types of a plain reply and of an event, for each operation. */
 const TYPES: Readonly<Record<string, readonly string[]>> = {
   "post /v1/chat/completions": CHAT,
   "post /v1/responses": RESPONSES,
@@ -42,7 +42,7 @@ type OpenAIError = { error: ErrorObject };
 `.trim();
 
 /**
- * Members beside those of the types, by the end of their path; an object's name in it is its `type` or `object`, or the
+ * Members in addition to the types', by the end of their path; an object's name in it is its `type` or `object`, or the
  * member that holds it. Clients ignore them.
  */
 const ADDITIONS: Readonly<Record<string, readonly string[]>> = {
@@ -148,7 +148,7 @@ function toKnown(value: unknown, name: string, parents: string): unknown {
   if (Array.isArray(value)) return value.map((each) => toKnown(each, name, parents));
   if (typeof value !== "object" || value === null) return value;
   const { type, object }: { type?: unknown; object?: unknown } = value;
-  // The type of an error is not that of its members.
+  // The type of an error is not its members' type.
   const kind = name === "error" ? undefined : (type ?? object);
   const path = `${parents}.${typeof kind === "string" ? kind : name}`;
   const members = Object.entries(value).filter(

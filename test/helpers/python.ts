@@ -1,4 +1,4 @@
-/** The interpreter of the tests: Pyodide in Deno, as `npm install --prefix test/parts` installs them. */
+/** The interpreter of the tests: Pyodide in Deno, installed by `npm install --prefix test/parts`. */
 import {
   createLocalPython,
   type LocalPython,
@@ -6,7 +6,10 @@ import {
 } from "../../src/node/python/local-runtime.ts";
 import { DENO, PYODIDE, PYTHON_CACHE } from "./parts.ts";
 
-/** With limits for a busy machine. A failure in the background is thrown, which fails the test run. */
+/**
+ * Creates an interpreter with limits for a busy machine. A failure in the background is thrown, which fails the test
+ * run.
+ */
 export function createTestPython(options: Partial<LocalPythonOptions> = {}): LocalPython {
   let ids = 0;
   return createLocalPython({

@@ -1,4 +1,4 @@
-/** Returns a source of whole numbers from 0 to below a limit, the same ones in each run. */
+/** Returns a source of whole numbers from 0 to below a limit, with equal numbers in each run. */
 export function createRandom(seed = 1): (below: number) => number {
   let state = seed;
   return (below) => {

@@ -3,7 +3,7 @@ import type { Engine } from "../../src/index.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 
 export interface RecordingEngine extends Engine {
-  /** As text, oldest first. */
+  /** The prompts as text, oldest first. */
   readonly prompts: string[];
 }
 

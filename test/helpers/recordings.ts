@@ -1,4 +1,4 @@
-/** Completions of gpt-oss that others recorded; see `test/fixtures/recordings/README.md`. */
+/** Completions of gpt-oss from public recordings; see `test/fixtures/recordings/README.md`. */
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import type { TokenId } from "../../src/tokenizer/index.ts";

@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { Redis } from "ioredis";
 import { freePort } from "./listen.ts";
 
-/** Tests that need it are skipped where it is missing: `describe.skipIf(!HAS_REDIS)`. */
+/** Tests that need Redis are skipped if it is missing: `describe.skipIf(!HAS_REDIS)`. */
 export const HAS_REDIS = spawnSync("redis-server", ["--version"]).status === 0;
 
 export interface TestRedis {
   readonly url: string;
-  /** Kills the process, as a crash would. Its data is lost. */
+  /** Kills the process, like a crash. Its data is lost. */
   kill(): Promise<void>;
-  /** Starts it again, on the same port. */
+  /** Restarts the process, on the same port. */
   start(): Promise<void>;
   /** Stops answering but keeps its connections, until thawed. */
   freeze(): void;

@@ -12,7 +12,7 @@ export interface StoreWorker {
   remove(): Promise<void>;
 }
 
-/** @param open an expression that makes the store from `env`, with the exports of `module`, a path below `src/`. */
+/** @param open an expression that creates the store from `env`, with the exports of `module`, a path below `src/`. */
 export async function bundleStore(module: string, open: string): Promise<StoreWorker> {
   const folder = await mkdtemp(join(tmpdir(), "harmony-gateway-store-"));
   const main = join(folder, "store.js");

@@ -1,4 +1,7 @@
-/** Replies as strict clients read them. The readers of `proof/fuzz/turns/apis.ts` check the order of a stream's events, too. */
+/**
+ * Reads replies like strict clients. The readers of `proof/fuzz/turns/apis.ts` check the order of a stream's events,
+ * too.
+ */
 import * as z from "zod";
 
 /** A stream that breaks a rule of its API. */
@@ -79,7 +82,7 @@ export const chatChunk = z.looseObject({
   ),
 });
 
-/** The message of a Chat Completions reply, plain or streamed: deltas are put together as OpenRouter's clients do. */
+/** The message of a Chat Completions reply, plain or streamed: deltas are joined like in OpenRouter's clients. */
 export async function readChatMessage(response: Response): Promise<ChatMessage> {
   if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
   if (response.headers.get("content-type")?.startsWith("application/json")) {

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** Runs an example as a user does, with these variables, and returns what it printed. */
+/** Runs an example like a user, with these variables, and returns its output. */
 export async function runExample(
   name: string,
   variables: Readonly<Record<string, string>>,

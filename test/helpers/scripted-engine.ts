@@ -43,8 +43,8 @@ export interface ScriptedEngine extends Engine {
 }
 
 /**
- * Answers call after call from a list, or from a function of the request. A completion stops at the
- * ids where gpt-oss stops, at `stopIds` and at `maxTokens`, as a server does.
+ * Answers call after call from a list, or from a function of the request. Like a server, a completion stops at
+ * gpt-oss's stop ids, at `stopIds` and at `maxTokens`.
  */
 export function scriptedEngine(
   scripts: readonly Script[] | ((request: CompletionRequest, call: number) => Script),

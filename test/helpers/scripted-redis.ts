@@ -1,13 +1,13 @@
 /**
- * A server that speaks Redis' protocol and does what a test or a phase of chaos tells it to: it answers, stays silent, refuses or
- * sends what nobody asked for. A real Redis does none of this on request.
+ * A server of Redis' protocol, controlled by a test or a phase of chaos: it answers, stays silent, refuses or sends
+ * unrequested data. A real Redis does none of this on request.
  */
 import { createServer, type Socket } from "node:net";
 import { listenAnywhere } from "./listen.ts";
 
 export interface ScriptedRedis {
   readonly url: string;
-  /** What was stored, by its key in Redis. */
+  /** The stored values, by key. */
   readonly values: Map<string, string>;
   /** Connections that were opened so far. */
   readonly opened: number;
@@ -16,7 +16,7 @@ export interface ScriptedRedis {
   /** The commands received so far. */
   readonly commands: readonly (readonly string[])[];
   /**
-   * The bytes of the answer; undefined for none at all. `carryOut` does what the command says and returns the right answer,
+   * The bytes of the answer; undefined for none at all. `carryOut` executes the command and returns the right answer,
    * which is the default. `connection` counts from 1.
    */
   answer: (
@@ -24,7 +24,7 @@ export interface ScriptedRedis {
     carryOut: () => string,
     connection: number,
   ) => string | undefined | Promise<string | undefined>;
-  /** Sends bytes that nobody asked for on all connections. */
+  /** Sends unrequested bytes on all connections. */
   send(bytes: string): void;
   /** Closes all connections. */
   hangUp(): void;

@@ -1,4 +1,4 @@
-/** Cloudflare's D1 on SQLite, with the limits that it has in production. */
+/** Cloudflare's D1 on SQLite, with its limits in production. */
 import { DatabaseSync } from "node:sqlite";
 import type { D1Database, D1Statement } from "../../src/index.ts";
 
@@ -15,7 +15,7 @@ const MAX_QUERIES = 1000;
 const MAX_PARAMETERS = 100;
 const MAX_ROW_BYTES = 2_000_000;
 
-/** @param maxRows what fits; more is a full database. */
+/** @param maxRows maximum number of rows; beyond it the database is full. */
 export function createSimulatedD1({ maxRows = Infinity } = {}): SimulatedD1 {
   const database = new DatabaseSync(":memory:");
   let queries = 0;

@@ -1,7 +1,7 @@
 /**
- * Cloudflare's KV with the rules that it has in production, which its local simulation leaves out: a key is written at most once
- * a second, each location caches what it has read for a minute, misses included, and one invocation has a thousand operations,
- * of which a read of up to a hundred keys is one.
+ * Cloudflare's KV with its rules in production, which its local simulation omits: a key is written at most once a
+ * second, each location caches what it has read for a minute, misses included, and one invocation has a thousand
+ * operations, of which a read of up to a hundred keys is one.
  */
 import { sleep } from "../../src/streams/timers.ts";
 import type { KvNamespace } from "../../src/index.ts";
@@ -31,7 +31,7 @@ const MAX_BULK_BYTES = 25 * 1024 * 1024;
 /**
  * Times are those of `Date`.
  *
- * @param readMs how long a read takes that its location has not cached.
+ * @param readMs duration of a read that its location has not cached.
  */
 export function createSimulatedKv({ readMs = 0 } = {}): SimulatedKv {
   const entries = new Map<string, { readonly value: string; readonly until: number }>();

@@ -1,6 +1,7 @@
 /**
- * Prints at the end of a run why tests were skipped: titles say it, `(skipped where redis-server is not installed)`. The run fails if
- * one of the reasons names a program that `REQUIRED_PROGRAMS` demands: `REQUIRED_PROGRAMS="redis-server, nginx"`.
+ * Prints the reasons for skipped tests at the end of a run, from their titles: `(skipped where redis-server is not
+ * installed)`. The run fails if one of the reasons names a program that `REQUIRED_PROGRAMS` demands:
+ * `REQUIRED_PROGRAMS="redis-server, nginx"`.
  */
 import type { Reporter, TestModule, Vitest } from "vitest/node";
 

@@ -1,4 +1,4 @@
-/** A store in a file of its own, which is removed when the test has ended. */
+/** A store in a separate file, which is removed when the test has ended. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { limitsOf } from "../../src/store/fair-share.ts";
 import type { ExpiryClock } from "../../src/store/expiry-clock.ts";
 import type { Store, StoreLimits, StoreQuota } from "../../src/index.ts";
 
-/** The path of a file that does not exist yet, in a folder of its own. */
+/** The path of a file that does not exist yet, in a separate folder. */
 export function temporaryFile(name = "state.db"): string {
   const folder = mkdtempSync(join(tmpdir(), "store-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -41,7 +41,7 @@ export interface TableOptions extends StoreLimits {
   readonly now: () => number;
   /** Absent: `now`, which does not jump. */
   readonly clock?: ExpiryClock;
-  /** Changed by the test beside the store. */
+  /** The database, if the test also changes it. */
   readonly database?: DatabaseSync;
 }
 

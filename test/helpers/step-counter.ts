@@ -1,17 +1,17 @@
 /**
- * The program of a step counter (`count-steps.ts`): loads a module of work, and counts the steps of each input that it
- * is sent.
+ * The program of a step counter (`count-steps.ts`): loads a module of work, and counts the steps of each received
+ * input.
  *
  * A step is one execution of a block of JavaScript, as V8's coverage counts them, or one character or element that a
- * built-in function has to look at. Coverage counts only functions that are compiled after it was started, therefore
- * the module is loaded here, in a process of its own.
+ * built-in function has to look at. Coverage counts only functions that are compiled after it was started, so the
+ * module is loaded here, in a separate process.
  */
 import { Session } from "node:inspector/promises";
 import process from "node:process";
 
 /** Characters and elements that built-in functions were given. */
 let given = 0;
-/** Patterns that ran over long texts: what they do inside cannot be counted. */
+/** Patterns that ran over long texts: their inner steps cannot be counted. */
 const patterns = new Set<string>();
 const LONG = 4096;
 /** Elements of a list that fill 128 KiB. */
@@ -102,7 +102,7 @@ function countGatewayTools(): void {
   countPatterns();
 }
 
-/** Each search of a pattern costs what it passed over. All methods that take patterns search by `exec`. */
+/** Each search of a pattern costs the text that it passed over. All methods that take patterns search by `exec`. */
 function countPatterns(): void {
   const search: Method = Reflect.get(RegExp.prototype, "exec");
   Reflect.set(RegExp.prototype, "exec", function counted(this: RegExp, subject: string) {

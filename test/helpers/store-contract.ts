@@ -1,4 +1,4 @@
-/** What the gateway expects of every store. */
+/** The contract of every store. */
 import type { Store } from "../../src/index.ts";
 import { expect, test } from "vitest";
 import { readMany } from "../../src/store/store.ts";
@@ -6,7 +6,7 @@ import { readMany } from "../../src/store/store.ts";
 export interface StoreUnderTest {
   /** An empty store, or one in which no other test has used `key`. */
   readonly open: () => Promise<Store> | Store;
-  /** Lets so much time pass for the store. Absent: it has a clock of its own. */
+  /** Advances the store's time. Absent: the store has its own clock. */
   readonly pass?: (ms: number) => void | Promise<void>;
 }
 
@@ -14,7 +14,7 @@ let lastKey = 0;
 
 /** Declares the tests. */
 export function testStoreContract({ open, pass }: StoreUnderTest): void {
-  /** No test reads what another one wrote: some stores are shared, or remember misses. */
+  /** Returns a new key, so that tests do not share entries: some stores are shared, or remember misses. */
   const newKey = () => `reasoning:${++lastKey}-${crypto.randomUUID()}`;
 
   test("an entry exists until it is deleted", async () => {
@@ -106,7 +106,7 @@ export function testStoreContract({ open, pass }: StoreUnderTest): void {
       await pass?.(90_000);
       await store.set(other, "y", 100, "alice");
       expect([await store.get(one), await store.get(other)]).toEqual(["x", "y"]);
-      // Longer than a location of KV remembers what it has read.
+      // The time is longer than a location of KV caches a read.
       await pass?.(75_000);
       expect([await store.get(one), await store.get(other)]).toEqual([undefined, "y"]);
       await pass?.(100_000);

@@ -2,19 +2,19 @@
  * A model file of architecture gpt-oss, 40 MB, with the whole vocabulary and hand-made weights, so that
  * tests can run llama.cpp itself: attention sinks, a sliding window, experts, special tokens and all.
  *
- * The weights are an automaton that writes valid Harmony. Each token belongs to a state, which is
- * one dimension of its embedding; the output matrix holds the log probabilities of what may follow. Two
- * attention layers add what a state alone does not know:
+ * The weights are an automaton that writes valid Harmony. Each token belongs to a state, which is one dimension of its
+ * embedding; the output matrix holds the log probabilities of its successors. Two attention layers add context that a
+ * state alone does not have:
  *
- * - layer 0 (sliding window of five tokens) spreads its attention evenly and so notes which of a few tokens
- *   came just before: a body after `analysis` begins otherwise than one after `final`;
+ * - layer 0 (sliding window of five tokens) spreads its attention evenly, to detect which of a few tokens came just
+ *   before: a body after `analysis` begins differently than one after `final`;
  * - layer 1 (the whole context) looks for `namespace` (tools are offered) and for `functions` shortly
  *   after `<|start|>` (a tool has answered). Its sinks win when there is nothing to find.
  *
- * What it writes: an analysis message, which ends in ` ✓`; then, if tools are offered and none has answered yet,
- * a call to `get_weather`, else an answer. At temperature 0 that is always
- * `The user sent a message; I should reply. ✓` and `Hello!👩‍🚀 This is toy text bye`, whose
- * emoji is five tokens, none of them valid UTF-8 alone; otherwise the wording varies.
+ * Its output: an analysis message, which ends in ` ✓`; then, if tools are offered and none has answered yet, a call to
+ * `get_weather`, else an answer. At temperature 0 that is always `The user sent a message; I should reply. ✓` and
+ * `Hello!👩‍🚀 This is toy text bye`, whose emoji is five tokens, none of them valid UTF-8 alone; otherwise the wording
+ * varies.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -33,7 +33,7 @@ import {
 
 export interface TinyGptOssOptions {
   /**
-   * Whether llama.cpp can encode text with it. The gateway sends ids, and 450,000 pairs of tokens to merge make
+   * Whether llama.cpp can encode text with the model. The gateway sends ids, and 450,000 pairs of tokens to merge make
    * loading twice as slow. Default false.
    */
   readonly canTokenize?: boolean;
@@ -50,7 +50,7 @@ export async function tinyGptOss({ canTokenize = false }: TinyGptOssOptions = {}
   const path = fileURLToPath(new URL(name, folder));
   if (existsSync(path)) return path;
   await mkdir(folder, { recursive: true });
-  // Test files run in parallel: whoever renames last wins, and nobody reads half a file.
+  // Test files run in parallel: the last rename wins, and no process reads half a file.
   const unfinished = `${path}.${randomUUID()}`;
   await writeFile(unfinished, makeModel(canTokenize));
   await rename(unfinished, path);
@@ -129,7 +129,7 @@ function metadata(vocabulary: Vocabulary, merges: readonly string[]): Record<str
 interface Vocabulary {
   /** The ordinary tokens by id, each byte as one printable character. */
   readonly tokens: readonly string[];
-  /** Every way to put a token together from two others, `left right`. */
+  /** All merges of two tokens into this one, `left right`. */
   mergesInto(token: string): string[];
   idOf(token: string): number;
 }
@@ -166,7 +166,7 @@ function mergesInto(token: string, ids: ReadonlyMap<string, number>): string[] {
   return pairs.toSorted((a, b) => a.age - b.age).map(({ left, right }) => `${left} ${right}`);
 }
 
-/** GPT-2's table: printable Latin-1 stands for itself, the other bytes are moved behind 0xff. */
+/** GPT-2's table: printable Latin-1 stands for itself, other bytes are moved beyond 0xff. */
 function byteCharacters(): string[] {
   let moved = 0;
   return Array.from({ length: 256 }, (_, byte) => {
@@ -175,14 +175,14 @@ function byteCharacters(): string[] {
   });
 }
 
-/** Text of one token, or an id where a token is no text alone. */
+/** Text of one token, or an id if the token alone is not text. */
 type Symbol = string | number;
 type Next = readonly (readonly [Symbol, number])[];
 
 const ANALYSIS_END = " ✓";
 const EMOJI = [28823, 102, 2524, 112927, 222];
 
-/** After any token of the first list: what follows, with its probability. */
+/** The successors of any token of the first list, with their probabilities. */
 const TRANSITIONS: readonly (readonly [readonly Symbol[], Next])[] = [
   [["<|start|>"], [["assistant", 1]]],
   [["assistant"], [["<|channel|>", 1]]],
@@ -293,7 +293,7 @@ const TOOL_ANSWERED = WIDTH - 8;
 const CONSTANT_SIZE = 4;
 const NORMALISED = 1 / Math.sqrt((CONSTANT_SIZE ** 2 + 1) / WIDTH);
 
-/** Logits: of a certain successor, of a token that is in the table but does not follow, of the others. */
+/** Logits of a certain successor, of a token in the table that does not follow, and of all other tokens. */
 const CERTAIN = 12;
 const UNLIKELY = -20;
 const OTHER = -30;
@@ -332,7 +332,7 @@ function toyWeights(vocabulary: Vocabulary): GgufTensor[] {
 
 type Logits = Map<number, Map<number, number>>;
 
-/** For every token in the table, by input dimension, what that adds to its logit. */
+/** Contributions to the logit of each token in the table, by input dimension. */
 function collectLogits(
   idOf: (symbol: Symbol) => number,
   state: (symbol: Symbol) => number,
@@ -349,7 +349,7 @@ function collectLogits(
       add(symbol, [[index, CERTAIN - UNLIKELY + Math.log(probability)]]);
     }
   }
-  // What the state alone does not decide. The terms that hold add up to 32, or fall well short of it.
+  // Conditions beyond the state. The terms that hold add up to 32, or fall well short of it.
   const [channel, message] = [state("<|channel|>"), state("<|message|>")];
   add("The", [
     [message, 16],

@@ -1,4 +1,4 @@
-/** llama.cpp with the tiny model, where it can run. */
+/** llama.cpp with the tiny model, on supported platforms. */
 import { describe } from "vitest";
 import { createNativeLlama, type NativeLlama } from "../../src/node/llama/engine.ts";
 import type { LlamaModelOptions } from "../../src/node/llama/model.ts";
@@ -7,7 +7,7 @@ import { tinyGptOss } from "./tiny-gpt-oss.ts";
 /** node-llama-cpp comes as one package for each platform, and only that of linux-x64 is installed. */
 const missing = await findOutWhatIsMissing();
 
-/** Like `describe`; on a platform without llama.cpp the tests are skipped and the title says why. */
+/** Like `describe`; on a platform without llama.cpp the tests are skipped, with the reason in the title. */
 export function describeWithLlama(title: string, tests: () => void): void {
   const reason = missing === undefined ? "" : ` (skipped: ${missing})`;
   describe.skipIf(missing !== undefined)(`${title}${reason}`, () => {

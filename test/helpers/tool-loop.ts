@@ -1,7 +1,7 @@
-/** Tool loops over Chat Completions, held by clients that remember as much as a test lets them. */
+/** Tool loops over Chat Completions, with clients that remember a configurable part of replies. */
 import { type ChatMessage, readChatMessage } from "./replies.ts";
 
-/** How a client calls a gateway. */
+/** Posts a request to a gateway. */
 export type Post = (body: object, headers?: Record<string, string>) => Promise<Response>;
 
 /** Three steps and an answer. The analysis messages are `<name> 1` to `<name> 4`. */
@@ -27,7 +27,7 @@ export const STEP_TOOL = {
 };
 
 export interface LoopOptions {
-  /** What of a reply the client sends back. Default: everything. */
+  /** The part of a reply that the client sends back. Default: the whole message. */
   readonly remember?: (message: ChatMessage) => object;
   /** Members of every request other than messages and tools. */
   readonly body?: object;
@@ -43,7 +43,7 @@ export interface LoopResult {
   readonly messages: object[];
 }
 
-/** Asks, calls the tool and asks again until there is an answer. Requests go to the gateways in turn. */
+/** Sends requests and calls the tool until there is an answer. Requests go to the gateways in turn. */
 export async function runLoop(
   posts: Post | Post[],
   options: LoopOptions = {},
@@ -69,7 +69,7 @@ export async function runLoop(
   throw new Error("the loop does not end");
 }
 
-/** What LangChain, `runTools` and other forgetful clients keep of a reply. */
+/** The part of a reply that LangChain, `runTools` and other forgetful clients keep. */
 export function forgetful({ role, content, tool_calls }: ChatMessage): object {
   return { role, content, ...(tool_calls && { tool_calls }) };
 }

@@ -1,7 +1,4 @@
-/**
- * A model and a server that do everything the doctor asks for, built on the demo engine, and that can be made to fail in
- * one way at a time.
- */
+/** A model and a server that pass all checks of the doctor, built on the demo engine, with one configurable defect. */
 import {
   type CompletionRequest,
   createEngine,
@@ -15,29 +12,29 @@ import { spelledIds, spelledPrompt } from "./spelled.ts";
 import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
 
 export type Defect =
-  /** Text instead of ids; of a server of text, without control tokens. */
+  /** Text instead of ids; for a text server, without control tokens. */
   | "no-ids"
-  /** Control tokens are ordinary text to it. */
+  /** Control tokens are read as ordinary text. */
   | "wrong-specials"
   | "ignored-constraints"
-  /** Under a constraint of JSON it writes white space until its tokens are used up. */
+  /** Under a JSON constraint, the model writes white space until its tokens are used up. */
   | "endless-white-space"
   /** The token that ends a completion is not returned. */
   | "hidden-stop"
-  /** Everything is sent at the end. */
+  /** The whole output is sent at the end. */
   | "buffered"
   | "ignored-temperature"
-  /** It goes on for clients that have left, one at a time. */
+  /** Completions of clients that have left continue, one at a time. */
   | "kept-slots"
   /** Sampled tokens are not cached, like windows of vLLM without `--prefix-cache-retention-interval`. */
   | "cached-prompts-only"
-  /** Only a prompt that is the same as one before is cached. */
+  /** Only prompts equal to an earlier one are cached. */
   | "cached-wholes-only";
 
 const { "<|return|>": RETURN, "<|call|>": CALL, "<|endoftext|>": END_OF_TEXT } = SPECIAL_TOKENS;
 const ENDS: ReadonlySet<TokenId> = new Set([RETURN, CALL, END_OF_TEXT]);
 
-/** What the toy writes where a constraint wants a code, and within a turn. */
+/** The toy's output where a constraint requires a code, and within a turn. */
 const CODE = "kelp-417";
 const DOCUMENT = '{"plant":"kelp","depth":3,"calm":true}';
 
@@ -78,7 +75,7 @@ async function chooseIds(request: CompletionRequest, defect: Defect | undefined)
   return [...vary(request, defect), ...(await demoIds(plain))];
 }
 
-/** Digits that differ with the seed, where the request wants sampling: only in an answer, which may begin with anything. */
+/** Digits that differ with the seed, if the request enables sampling: only in an answer, whose beginning is free. */
 function vary({ prompt, sampling }: CompletionRequest, defect: Defect | undefined): TokenId[] {
   if (!prompt.text().endsWith("<|message|>")) return [];
   const isGreedy = sampling.temperature === 0 || sampling.topK === 1;
@@ -159,7 +156,7 @@ export function createToyEngine(defect?: Defect): Engine {
   };
 }
 
-/** What a server's prefix cache holds of one request. */
+/** The ids of one request in a server's prefix cache. */
 export interface CachedIds {
   readonly salt: string;
   readonly ids: readonly TokenId[];
@@ -197,7 +194,7 @@ export function toLogprobs(ids: readonly TokenId[], topLogprobs: number | undefi
   };
 }
 
-/** A request as a server reads it, from ids or from text. */
+/** A request in the form that a server reads, from ids or from text. */
 export function toyRequest(
   prompt: readonly TokenId[] | string,
   fields: Omit<CompletionRequest, "prompt" | "requestId" | "stopIds"> & {

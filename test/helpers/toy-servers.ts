@@ -1,4 +1,4 @@
-/** The toy behind the wire of each kind of server, as the gateway's adapters speak it. */
+/** The toy behind the wire format of each kind of server, as used by the gateway's adapters. */
 import type { CompletionRequest } from "../../src/index.ts";
 import { GREEDY_SAMPLING } from "../../src/engines/sampling.ts";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -34,7 +34,7 @@ export interface ToyServerOptions {
   readonly defect?: Defect;
 }
 
-/** How long a buffering server collects. */
+/** Time for which a buffering server collects output. */
 const BUFFER_MS = 700;
 /** Tokens that no buffer would hold back. */
 const SHORT = 32;
@@ -43,12 +43,12 @@ interface Body {
   readonly [field: string]: unknown;
 }
 
-/** What a wire makes of a request, and of tokens. */
+/** Converts requests and tokens for one wire format. */
 interface Wire {
   readonly path: string;
   readonly contentType?: string;
   read(body: Body): CompletionRequest;
-  /** `text`: the same tokens as text. `last`: with the reason of the end. */
+  /** `text`: the tokens as text. `last`: adds the reason of the end. */
   frame(tokens: FrameTokens): object;
   end(usage: Usage): readonly object[];
   readonly separator?: "lines";
@@ -59,7 +59,7 @@ interface FrameTokens {
   readonly ids: readonly TokenId[];
   readonly text: string;
   readonly request: CompletionRequest;
-  /** Of the completion so far. */
+  /** Number of the completion's tokens so far. */
   readonly count: number;
   readonly showsIds: boolean;
 }

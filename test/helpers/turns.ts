@@ -1,4 +1,4 @@
-/** Turns for tests: neutral in everything a test does not care about. */
+/** Turns for tests, with neutral values for all options that a test does not set. */
 import { type Engine, type Model, type ModelOptions, resolveSettings } from "../../src/index.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import { type Json, type Message, parseJson, toCompactJson } from "../../src/harmony/index.ts";
@@ -158,7 +158,7 @@ export async function logprobsByKind(
   return found;
 }
 
-/** The parts as `[kind, text]`, calls as `[kind, text, name]`: what a test usually asserts. */
+/** The parts as `[kind, text]`, calls as `[kind, text, name]`, for assertions. */
 export function partsOf({ parts }: FinishedTurn): string[][] {
   return parts.map((part) =>
     part.kind === "tool-call" ? [part.kind, part.text, part.name] : [part.kind, part.text],

@@ -1,11 +1,13 @@
-/** A server of Chat Completions with a model that sees, on loopback. It answers by a script, and records what it was sent. */
+/**
+ * A server of Chat Completions with a model that sees, on loopback. It answers by a script, and records its requests.
+ */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { onTestFinished } from "vitest";
 import * as z from "zod";
 import { listenAnywhere } from "./listen.ts";
 
 export interface VisionServer {
-  /** The settings for it. */
+  /** The settings for this server. */
   readonly settings: { readonly visionUrl: string; readonly visionModel: string };
   /** The data URLs of the images, in order. */
   readonly images: readonly string[];
@@ -13,7 +15,7 @@ export interface VisionServer {
   readonly headers: readonly IncomingHttpHeaders[];
 }
 
-/** A description, or what the server does instead. */
+/** A description, or a function that handles the request instead. */
 export type VisionAnswer = string | ((response: ServerResponse) => void);
 
 const body = z.looseObject({

@@ -1,6 +1,6 @@
 /**
- * A server on loopback with vLLM's wire, for engines that fail: it can be killed and revived, and what it writes to a
- * prompt is up to its user. Keeps nothing of what it was asked, so that memory can be measured beside it.
+ * A server on loopback with vLLM's wire, for engines that fail: it can be killed and revived, and its user defines the
+ * answers. It keeps no requests, so that memory can be measured beside it.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -15,7 +15,7 @@ export interface VllmServer {
   readonly isUp: boolean;
   /** Completions whose connection is open and whose answer has not ended. */
   readonly open: number;
-  /** Breaks every connection and takes no new one. */
+  /** Breaks every connection and accepts no new ones. */
   kill(): Promise<void>;
   /** Listens again, on the same port. */
   revive(): Promise<void>;
@@ -111,7 +111,7 @@ export const structuredOutputs = z
   })
   .optional();
 
-/** What a vLLM server says about itself. */
+/** A vLLM server's information about itself. */
 export function toServerInfo(path: string | undefined): string {
   const models = { data: [{ id: "openai/gpt-oss-20b", max_model_len: 131_072 }] };
   return JSON.stringify(path === "/v1/models" ? models : { version: "0.14.1" });

@@ -1,9 +1,9 @@
 /**
- * What `startTestGateway` gives in the project `workerd`: the engine stays in this process, behind HTTP.
+ * The gateway of `startTestGateway` in the project `workerd`: the engine stays in this process, behind HTTP.
  *
- * To start a runtime, load the bundle and build the tokenizer's tables takes longer than most tests. So a runtime whose
- * engine is at rest is kept for the next gateway with the same settings, in this file or a later one. Ids are random: what
- * it has stored is found by nobody else.
+ * To start a runtime, load the bundle and build the tokenizer's tables takes longer than most tests. A runtime whose
+ * engine is idle is therefore kept for the next gateway with the same settings, in this file or a later one. Ids are
+ * random, so its stored entries are not found by other tests.
  */
 import { randomUUID } from "node:crypto";
 import { inject } from "vitest";
@@ -21,7 +21,7 @@ interface Runtime {
 }
 
 interface Idle {
-  /** The settings and models it was started with. */
+  /** The settings and models of the runtime. */
   readonly key: string;
   readonly runtime: Runtime;
 }
@@ -33,7 +33,7 @@ const MAX_IDLE = 6;
 // Vitest ends its processes by this signal, which by itself runs no exit handlers: runtimes would stay.
 process.once("SIGTERM", () => process.exit());
 
-/** @param models without any, the settings say what is served. */
+/** @param models absent: the settings define the models. */
 export async function startWorkerGateway(
   settings: Readonly<Record<string, unknown>>,
   models: readonly ModelOptions[] = [],
@@ -57,7 +57,8 @@ export async function startWorkerGateway(
       return count === earlier ? undefined : (count ?? 0) - (earlier ?? 0);
     },
     async close() {
-      // Without an engine here nobody knows whether it is at rest. Lines below `info` would not show where a gateway begins.
+      // Without an engine in this process, its idleness is unknown. Log levels above `info` would hide the start of a
+      // gateway.
       const isReusable =
         engines.length > 0 &&
         engines.every((each) => each.open === 0) &&
@@ -92,8 +93,8 @@ async function startRuntime(
 }
 
 /**
- * A gateway remembers that an engine has failed. Its only engine gets requests nevertheless, and is trusted
- * again once it has answered one; of several, one may be out for longer.
+ * A gateway remembers that an engine has failed. A single engine gets requests nevertheless, and is trusted again once
+ * it has answered one; with several engines, one may be excluded for longer.
  */
 async function hasRecovered(
   { origin }: Workerd,
@@ -116,7 +117,10 @@ async function closeRuntime({ worker, engines }: Runtime): Promise<void> {
   await Promise.all([worker, ...engines].map((each) => each.close()));
 }
 
-/** What a runtime has logged and counted so far. The line of a request of its own shows that all others are there. */
+/**
+ * The log and metrics of a runtime so far. The line of this function's own request shows that all earlier lines have
+ * arrived.
+ */
 async function takeStock(worker: Workerd): Promise<{ metrics: string; lines: number }> {
   const id = randomUUID();
   await (await fetch(`${worker.origin}/v1/models`, { headers: { "x-request-id": id } })).text();

@@ -1,7 +1,7 @@
 /**
- * The bundle as it is deployed, in the Workers runtime and nothing around it. Wrangler's harness
- * (`worker.ts`) has KV and logs, but stands between the Worker and the network: it does not pass on that an
- * engine's connection was let go, and its processes blur what is measured.
+ * The deployed bundle in the bare Workers runtime. Wrangler's harness (`worker.ts`) has KV and logs, but is placed
+ * between the Worker and the network: it does not pass on that an engine's connection was closed, and its processes
+ * distort measurements.
  */
 import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -17,7 +17,7 @@ import { toVariables } from "./worker-variables.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** The package comes without types; it gives the path of its program. */
+/** The package has no types; it exports the path of its program. */
 const { default: PROGRAM } = z
   .object({ default: z.string() })
   .parse(createRequire(import.meta.url)("workerd"));
@@ -32,14 +32,14 @@ export interface Workerd {
   readonly pid: number;
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
-  /** Of its debugger, `127.0.0.1:<port>`. */
+  /** Address of the debugger, `127.0.0.1:<port>`. */
   readonly inspector: string;
-  /** What the Worker has written to its console so far, oldest first. */
+  /** The Worker's console output so far, oldest first. */
   readonly lines: readonly string[];
   close(): Promise<void>;
 }
 
-/** What `wrangler.toml` says of the runtime's version, for each start. */
+/** The file with the compatibility settings of `wrangler.toml`, read at each start. */
 const COMPATIBILITY = "compatibility.json";
 const compatibility = z.object({
   compatibility_date: z.string(),
@@ -56,7 +56,7 @@ export async function emptyFolder(): Promise<Bundle> {
   return { folder, remove: () => rm(folder, { recursive: true }) };
 }
 
-/** What `wrangler deploy` would upload. */
+/** The bundle that `wrangler deploy` would upload. */
 export async function bundleWorker(): Promise<Bundle> {
   const bundle = await emptyFolder();
   const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
