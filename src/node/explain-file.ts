@@ -3,8 +3,8 @@ import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } f
 import { dirname } from "node:path";
 
 /**
- * Reads an ordinary file; links are followed. FIFOs and devices are not read: a FIFO would block the process until another one writes to
- * it, and a device may never end. Throws an error that {@link explainFile} explains.
+ * Reads an ordinary file; links are followed. FIFOs and devices are not read: a FIFO would block the process until another one
+ * writes to it, and a device may never end. Throws an error that {@link explainFile} explains.
  */
 export function readOrdinaryFile(path: string, maxBytes: number): Buffer {
   // With this flag, opening a FIFO does not block.

@@ -1,8 +1,8 @@
 /**
  * A store in PostgreSQL, by the optional package `pg`.
  *
- * Each operation is one statement of a few rows, with bounded time and bytes, so that no gateway waits for another and a killed gateway
- * leaves no lock. A periodic sweep in each gateway enforces the limits.
+ * Each operation is one statement of a few rows, with bounded time and bytes, so that no gateway waits for another and a killed
+ * gateway leaves no lock. A periodic sweep in each gateway enforces the limits.
  */
 import type { DatabaseError, Pool, QueryResult } from "pg";
 import { SettingsError } from "../config/resolve.ts";
@@ -113,7 +113,10 @@ const SETUP = `
   CREATE INDEX IF NOT EXISTS ${ENTRIES}_until ON ${ENTRIES} (until);
   COMMIT`;
 
-/** The server's clock, which may be wrong. An entry is readable until both clocks, the server's and the gateway's, are past its expiry. */
+/**
+ * The server's clock, which may be wrong. An entry is readable until both clocks, the server's and the gateway's, are past its
+ * expiry.
+ */
 const SERVER_NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 class OpenPostgres implements PostgresStore {

@@ -85,8 +85,8 @@ export function isTerminal(): boolean {
 let output: Writable | undefined;
 
 /**
- * Standard output, for a command that ends. A reader such as `head` that closes the pipe early ends the command quietly; any other failure
- * ends it with a sentence.
+ * Standard output, for a command that ends. A reader such as `head` that closes the pipe early ends the command quietly; any
+ * other failure ends it with a sentence.
  */
 export function commandOutput(): Writable {
   output ??= openOutput();

@@ -1,6 +1,6 @@
 /**
- * Prints control tokens so that real ones differ from the same characters typed as text. With colours, real tokens are inverse; without,
- * typed ones get a backslash, `<\|end|>`.
+ * Prints control tokens so that real ones differ from the same characters typed as text. With colours, real tokens are inverse;
+ * without, typed ones get a backslash, `<\|end|>`.
  */
 import { styleText } from "node:util";
 

@@ -81,8 +81,8 @@ interface Source {
 const NONE: Source = { given: [], warnings: [], problems: [] };
 
 /**
- * Reads `--name value`, `--name=value`, `--yes`, `--no-yes`, or a bare URL or GGUF file. A list may be given by several flags. The tokens
- * are checked here, as the strict mode of `parseArgs` stops at the first problem and suggests nothing.
+ * Reads `--name value`, `--name=value`, `--yes`, `--no-yes`, or a bare URL or GGUF file. A list may be given by several flags.
+ * The tokens are checked here, as the strict mode of `parseArgs` stops at the first problem and suggests nothing.
  */
 function readFlags(args: readonly string[]): Source & { readonly configPath: string | undefined } {
   const given = new Map<string, SettingInput>();
@@ -145,7 +145,7 @@ function tokenize(args: readonly string[]) {
   const written = new Set(args.map((arg) => arg.replace(/^--(no-)?|=.*$/gs, "")));
   const flags = describedSettings().flatMap((setting) => {
     const name = setting.flag.slice(2);
-    // The kind of each setting takes milliseconds to compute for all settings.
+    // Computing the kinds of all settings takes milliseconds.
     if (!written.has(name)) return [];
     return [[name, { type: setting.kind === "boolean" ? "boolean" : "string" }] as const];
   });

@@ -1,4 +1,6 @@
-/** `harmony-gateway store`: counts the entries of the store's file, removes expired ones, and deletes all entries of a client key. */
+/**
+ * `harmony-gateway store`: counts the entries of the store's file, removes expired ones, and deletes all entries of a client key.
+ */
 import { SettingsError } from "../../config/resolve.ts";
 import { suggest } from "../../config/suggest.ts";
 import type { Settings } from "../../config/settings.ts";

@@ -1,6 +1,6 @@
 /**
- * One line for each request, when its response has ended. The line of an answer joins two log entries with the same id: `turn` with the
- * tokens, and `request` with the client.
+ * One line for each request, when its response has ended. The line of an answer joins two log entries with the same id: `turn`
+ * with the tokens, and `request` with the client.
  */
 import type { LogFields } from "../../telemetry/log.ts";
 import type { RecordedApi } from "../../telemetry/record/exchange.ts";

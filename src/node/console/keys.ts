@@ -74,8 +74,8 @@ function toHelp(keys: Keys): string {
 }
 
 /**
- * Reads the terminal while this process is in its foreground. In the background a read would suspend the process. The shell sends SIGCONT
- * when it moves a process, except one that ran in the background. Returns whether the process is in the foreground now.
+ * Reads the terminal while this process is in its foreground. In the background a read would suspend the process. The shell sends
+ * SIGCONT when it moves a process, except one that ran in the background. Returns whether the process is in the foreground now.
  */
 export function readKeys(stdin: ReadStream, reader: KeyReader): boolean {
   const follow = () => {

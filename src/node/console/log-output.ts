@@ -1,5 +1,6 @@
 /**
- * The output of a process' log. A full disk, a closed pipe or a slow reader costs lines, which are counted, but never stops the process.
+ * The output of a process' log. A full disk, a closed pipe or a slow reader costs lines, which are counted, but never stops the
+ * process.
  */
 import { fstatSync, writeSync } from "node:fs";
 import type { Writable } from "node:stream";

@@ -41,8 +41,8 @@ export function createUndiciTransport(): UndiciTransport {
 async function openAgent(): Promise<Agent> {
   // The default export is used: a bundle has no names of a CommonJS package.
   const { default: undici } = await import("undici");
-  // A stream holds its connection until it ends, and abandoning it must close the socket, so each connection carries one request. HTTP/2
-  // would share a connection, and inference servers do not support it.
+  // A stream holds its connection until it ends, and abandoning it must close the socket, so each connection carries one request.
+  // HTTP/2 would share a connection, and inference servers do not support it.
   return new undici.Agent({
     pipelining: 1,
     allowH2: false,

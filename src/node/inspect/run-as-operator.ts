@@ -1,7 +1,7 @@
 /**
- * Runs a recorded turn again on the gateway's own models, as the operator: with the recorded conversation as its prompt, under a separate
- * tenant, with a temporary store. So the run uses no client's key, changes nothing that a client has stored, runs no tool, and waits for an
- * engine in a separate queue. The log and the audit name the tenant.
+ * Runs a recorded turn again on the gateway's own models, as the operator: with the recorded conversation as its prompt, under a
+ * separate tenant, with a temporary store. So the run uses no client's key, changes nothing that a client has stored, runs no
+ * tool, and waits for an engine in a separate queue. The log and the audit name the tenant.
  */
 import { sha256Hex } from "../../api/sha256.ts";
 import type { AppDeps } from "../../app.ts";

@@ -195,15 +195,15 @@ async function evaluatePrompt(
     signal.throwIfAborted();
     await sequence.evaluateWithoutGeneratingNewTokens(tokens.slice(at, at + batchSize));
   }
-  // Sliding-window layers discard old tokens. The next turn drops this turn's reasoning and returns to this position: without a checkpoint
-  // the whole prompt would be evaluated again.
+  // Sliding-window layers discard old tokens. The next turn drops this turn's reasoning and returns to this position: without a
+  // checkpoint the whole prompt would be evaluated again.
   await sequence.takeCheckpoint();
   return cachedTokens;
 }
 
 /**
- * Maximum candidates of sampling, instead of all 201,088 tokens: sorting all costs 20 ms per token, and tokens after the first thousand are
- * practically never sampled.
+ * Maximum candidates of sampling, instead of all 201,088 tokens: sorting all costs 20 ms per token, and tokens after the first
+ * thousand are practically never sampled.
  */
 const CANDIDATES = 1024;
 
@@ -286,8 +286,8 @@ export function createLlamas(log: Log): Llamas {
 }
 
 /**
- * Computes a log probability. The sampler's probabilities include the temperature, the model's do not. So the temperature is undone and the
- * result normalised over the tokens that the sampler considered.
+ * Computes a log probability. The sampler's probabilities include the temperature, the model's do not. So the temperature is
+ * undone and the result normalised over the tokens that the sampler considered.
  *
  * @param probabilities sorted, most likely first.
  */

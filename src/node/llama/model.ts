@@ -56,8 +56,8 @@ export async function loadModel(
 ): Promise<LoadedModel> {
   signal.throwIfAborted();
   const { sequences = DEFAULT_SEQUENCES, contextLength, gpu = "auto" } = options;
-  // The library's minimum is four. Threads wait for each other by spinning: with fewer cores than threads, a token took 800 ms instead of
-  // 14.
+  // The library's minimum is four. Threads wait for each other by spinning: with fewer cores than threads, a token took 800 ms
+  // instead of 14.
   const threads = options.threads ?? availableParallelism();
   const library = await importLibrary().catch((error: unknown) => {
     expectModelFile(options.model);

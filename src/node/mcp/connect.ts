@@ -55,8 +55,8 @@ interface McpServerOptions {
 }
 
 /**
- * Maximum start time of a program, which may have to be downloaded first. A request waits for a shorter time, and the next request finds
- * the program running.
+ * Maximum start time of a program, which may have to be downloaded first. A request waits for a shorter time, and the next
+ * request finds the program running.
  */
 const START_MS = 120_000;
 /** Maximum wait for the protocol version of a server. Some never answer. */

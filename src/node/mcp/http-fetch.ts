@@ -17,8 +17,8 @@ const MAX_REDIRECTS = 3;
 export type McpFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * Wraps a `fetch` that must not follow redirects if `redirect` is `manual`. `timeoutMs` limits a request including its whole response,
- * because the MCP client continues to read responses that are no longer needed.
+ * Wraps a `fetch` that must not follow redirects if `redirect` is `manual`. `timeoutMs` limits a request including its whole
+ * response, because the MCP client continues to read responses that are no longer needed.
  */
 export function limitedFetch(fetch: McpFetch, timeoutMs: number, maxBytes = MAX_BYTES): McpFetch {
   const resumptions = new Allowance(...RESUMPTIONS);

@@ -123,8 +123,8 @@ function connectDeclared(
 }
 
 /**
- * Maximum bytes of the list of tools of a server that a tenant names. Checking 4 MB of tiny elements takes as long as hundreds of requests,
- * and the protocol's client keeps the last list of each server.
+ * Maximum bytes of the list of tools of a server that a tenant names. Checking 4 MB of tiny elements takes as long as hundreds of
+ * requests, and the protocol's client keeps the last list of each server.
  */
 const DECLARED_BYTES = 500_000;
 

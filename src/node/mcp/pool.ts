@@ -1,6 +1,6 @@
 /**
- * A pool of connections to MCP servers, one per key: a server of the operator has one for all tenants, a server named by requests has one
- * per tenant and set of credentials. Unused connections are closed after a while, and with the pool.
+ * A pool of connections to MCP servers, one per key: a server of the operator has one for all tenants, a server named by requests
+ * has one per tenant and set of credentials. Unused connections are closed after a while, and with the pool.
  */
 import { type McpServer, type McpTool, McpUnavailable } from "../../tools/mcp/connection.ts";
 

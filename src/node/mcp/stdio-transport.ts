@@ -1,9 +1,9 @@
 /**
- * Connects to an MCP server that is a program on this machine. The protocol's own package reads without a limit, and stops only the program
- * itself.
+ * Connects to an MCP server that is a program on this machine. The protocol's own package reads without a limit, and stops only
+ * the program itself.
  *
- * A program may answer requests, and send a few messages of its own. A program that sends more, or does not read, is stopped together with
- * all its child processes.
+ * A program may answer requests, and send a few messages of its own. A program that sends more, or does not read, is stopped
+ * together with all its child processes.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
@@ -160,8 +160,8 @@ function isMessage(value: unknown): value is JSONRPCMessage {
 }
 
 /**
- * Closes the program's stdin, then sends SIGTERM, then SIGKILL, each after this number of milliseconds. Resolves when the program has
- * exited and the rest of its group is killed.
+ * Closes the program's stdin, then sends SIGTERM, then SIGKILL, each after this number of milliseconds. Resolves when the program
+ * has exited and the rest of its group is killed.
  */
 async function stopTree(child: ChildProcess, patienceMs: number): Promise<void> {
   const { pid } = child;

@@ -1,6 +1,6 @@
 /**
- * Reads the pages' files on first use. In a clone the files are TypeScript, whose types are stripped, as Node does with the gateway's own
- * sources; in the package they are bundled, with compressed copies.
+ * Reads the pages' files on first use. In a clone the files are TypeScript, whose types are stripped, as Node does with the
+ * gateway's own sources; in the package they are bundled, with compressed copies.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -184,8 +184,8 @@ async function toScript(path: string, text: string): Promise<string> {
 /** The import is local, because some Node-compatible runtimes lack this function. */
 async function stripTypes(text: string): Promise<string> {
   const { stripTypeScriptTypes } = await import("node:module");
-  // Node prints a warning that the function is experimental, in the terminal of a person who opened a page. The function is synchronous, so
-  // no other warning is lost.
+  // Node prints a warning that the function is experimental, in the terminal of a person who opened a page. The function is
+  // synchronous, so no other warning is lost.
   const emitWarning: unknown = Reflect.get(process, "emitWarning");
   process.emitWarning = () => {};
   try {

@@ -1,6 +1,6 @@
 /**
- * The thread that watches the process that reads a PDF, because pdf.js may block the main thread for seconds. It kills the process at the
- * limit of memory, of which V8's limit covers only a part, and when the gateway has ended.
+ * The thread that watches the process that reads a PDF, because pdf.js may block the main thread for seconds. It kills the
+ * process at the limit of memory, of which V8's limit covers only a part, and when the gateway has ended.
  *
  * Started by `pdf-process.ts`.
  */

@@ -1,6 +1,6 @@
 /**
- * The process that reads one PDF: a hostile file can make pdf.js allocate until V8 aborts the process, which a thread's limits do not
- * prevent.
+ * The process that reads one PDF: a hostile file can make pdf.js allocate until V8 aborts the process, which a thread's limits do
+ * not prevent.
  *
  * Started by `read-pdf.ts`.
  */

@@ -1,4 +1,7 @@
-/** Checks that need the raw request: the name in `Host`, dot segments in the path as sent, and upgrades the gateway does not offer. */
+/**
+ * Checks that need the raw request: the name in `Host`, dot segments in the path as sent, and upgrades the gateway does not
+ * offer.
+ */
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";

@@ -10,8 +10,8 @@ export interface SettingsFile {
   /** The content of a new file. */
   readonly text: string;
   /**
-   * Returns the text of an existing file with these settings. Everything else in it stays, comments too. Absent: the gateway owns the file,
-   * and replaces it.
+   * Returns the text of an existing file with these settings. Everything else in it stays, comments too. Absent: the gateway owns
+   * the file, and replaces it.
    *
    * @throws EditError if the text is in a form that cannot be edited
    */

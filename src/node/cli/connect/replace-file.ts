@@ -14,7 +14,8 @@ import {
 import { dirname } from "node:path";
 
 /**
- * Creates a file readable by the user only, because it may hold a key. An existing file keeps its owner and mode, and a link stays a link.
+ * Creates a file readable by the user only, because it may hold a key. An existing file keeps its owner and mode, and a link
+ * stays a link.
  */
 export function replaceFile(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });

@@ -44,8 +44,8 @@ const modelList = z.object({
 });
 
 /**
- * Clients replace `{file:…}`, `$NAME` or `${{ secrets.NAME }}` in their settings: in the name of a model, such text would send a file or a
- * key of the user to the gateway. Characters that are not printable would break the files.
+ * Clients replace `{file:…}`, `$NAME` or `${{ secrets.NAME }}` in their settings: in the name of a model, such text would send a
+ * file or a key of the user to the gateway. Characters that are not printable would break the files.
  */
 const NOT_IN_NAMES = /[${}\p{C}\p{Zl}\p{Zp}]/u;
 

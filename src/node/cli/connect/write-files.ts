@@ -1,6 +1,6 @@
 /**
- * Writes a client's settings into its files, and undoes it. The previous content is kept in a file below `~/.config/harmony-gateway/`,
- * because clients may read every file of their own folder.
+ * Writes a client's settings into its files, and undoes it. The previous content is kept in a file below
+ * `~/.config/harmony-gateway/`, because clients may read every file of their own folder.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";

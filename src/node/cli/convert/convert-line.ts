@@ -11,7 +11,8 @@ export interface ConvertOptions {
   readonly from: Format;
   readonly to: Target;
   /**
-   * The mode of conversion. Absent: `training` for ids, `history` for texts. A document that is written as a document is left unchanged.
+   * The mode of conversion. Absent: `training` for ids, `history` for texts. A document that is written as a document is left
+   * unchanged.
    */
   readonly mode: Mode | undefined;
   readonly mask: LossMask | undefined;

@@ -1,6 +1,6 @@
 /**
- * Sets values in the text of a JSON file that people edit: comments and trailing commas are skipped, and everything else stays as it is,
- * byte for byte.
+ * Sets values in the text of a JSON file that people edit: comments and trailing commas are skipped, and everything else stays as
+ * it is, byte for byte.
  */
 import { EditError, lineBreakOf } from "./edit-error.ts";
 import { type JsonNode, readJsonText } from "./json-nodes.ts";

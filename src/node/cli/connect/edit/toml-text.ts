@@ -1,6 +1,6 @@
 /**
- * Sets pairs at the top of a TOML file and in one of its tables. Everything else, such as other pairs, their order and comments, stays as
- * it is, byte for byte.
+ * Sets pairs at the top of a TOML file and in one of its tables. Everything else, such as other pairs, their order and comments,
+ * stays as it is, byte for byte.
  */
 import { EditError, lineAt, lineBreakOf } from "./edit-error.ts";
 

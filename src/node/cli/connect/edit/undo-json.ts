@@ -73,7 +73,7 @@ function collectItems(
 ): void {
   const added = after.filter((item) => !has(before, item));
   const isOurs = (item: unknown) => has(added, item);
-  // A replaced item looks like an item that was removed since.
+  // An item that our change has replaced looks like an item that was removed later.
   const isClear = before.every((item) => has(after, item)) && added.every((item) => has(now, item));
   if (!isClear) kept.push(path.join("."));
   else if (before.length === 0 && now.every(isOurs)) operations.push({ path });
