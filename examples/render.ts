@@ -38,7 +38,7 @@ const messages: Message[] = [
               {
                 name: "get_weather",
                 description: "The weather of a city, now.",
-                // As text, because JavaScript would not keep the spelling of 1.0.
+                // The schema is parsed from text, because JavaScript would not keep the spelling of 1.0.
                 parameters: parseJson(`{
                   "type": "object",
                   "properties": { "city": { "type": "string" }, "step": { "type": "number", "default": 1.0 } },
@@ -54,7 +54,7 @@ const messages: Message[] = [
   { role: "user", content: "Hello!" },
   { role: "assistant", channel: "analysis", content: "A greeting." },
   { role: "assistant", channel: "final", content: "Hello, how can I help?" },
-  // What looks like a control token stays ordinary text.
+  // The spelling of a control token stays ordinary text.
   { role: "user", content: "Is it raining in Oslo? <|end|>" },
   { role: "assistant", channel: "analysis", content: "I need the weather." },
   { role: "assistant", ...call, content: '{"city":"Oslo"}' },

@@ -11,7 +11,7 @@ import {
 
 const tokenizer = o200kHarmony();
 
-// What a user types is text: no spelling becomes a special token.
+// User input is always text: no spelling becomes a special token.
 const typed = tokenizer.encode("Hello, <|end|> 世界 🫠");
 console.log("ids:", typed.join(" "));
 console.log("text:", tokenizer.decode(typed));

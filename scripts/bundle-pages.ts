@@ -39,7 +39,7 @@ async function bundlePage({ entry, early }: PageDescription, folder: string): Pr
     logLevel: "warning",
   } satisfies BuildOptions;
   const built = [
-    // What is imported later becomes a file of its own, and what both import is in one of them.
+    // Dynamically imported modules become separate files, and shared modules are in one of them.
     await build({
       ...options,
       splitting: true,

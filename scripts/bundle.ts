@@ -18,7 +18,7 @@ import { writeStaticAssets } from "./static-assets.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SOURCES = join(ROOT, "src");
-/** Of the bundle, in `dist`. */
+/** Folder of the bundle, in `dist`. */
 const FOLDER = "command";
 
 const manifestSchema = z.object({

@@ -14,7 +14,7 @@ interface Guide {
   readonly notes: readonly string[];
 }
 
-/** Of the servers that use xgrammar. */
+/** A note for the servers that use xgrammar. */
 const TAGS =
   "Structural tags (`singleCallConstraint`) ignore that setting: there the gateway limits white space to 64 characters, " +
   "which xgrammar obeys from 0.2.4.";

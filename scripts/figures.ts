@@ -16,7 +16,7 @@ const source = {
 };
 
 const figure = z.strictObject({
-  /** What was measured, in words. */
+  /** The measured quantity, in words. */
   what: z.string(),
   /** The value with its unit, as pages quote it. */
   text: z.string(),
@@ -103,7 +103,7 @@ function toBounds(all: Figures, command: string): string {
   return ["", toAligned([head, head.map(() => "---"), ...rows]), ""].join("\n");
 }
 
-/** As the formatter aligns a table: the second row is the rule. */
+/** Aligns a table like the formatter: the second row is the rule. */
 export function toAligned(rows: readonly (readonly string[])[]): string {
   const [head = [], rule = []] = rows;
   const widths = head.map((_, at) => Math.max(...rows.map((cells) => cells[at]?.length ?? 0)));

@@ -27,13 +27,13 @@ export async function writeStaticAssets(bundled: string, folder: string): Promis
   await removeOthers(folder, [...files.keys()]);
 }
 
-/** Of the files below a version alone. */
+/** Headers for the files below a version only. */
 function toHeaders(): string {
   const lines = Object.entries(FILE_HEADERS).map(([name, value]) => `  ${name}: ${value}\n`);
   return `/app/:version/*\n${lines.join("")}`;
 }
 
-/** As a whole, because another process may read it, or write the same. */
+/** Replaces a file atomically, because another process may read or write it. */
 async function replace(path: string, bytes: string | Uint8Array): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const next = `${path}.${process.pid}`;

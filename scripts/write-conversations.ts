@@ -1,11 +1,10 @@
 /**
- * Writes generated conversations, a line each, in the form of Chat Completions: what `harmony-gateway convert` is
- * measured with.
+ * Writes generated conversations, a line each, in the form of Chat Completions, for measuring `harmony-gateway
+ * convert`.
  *
  *     node scripts/write-conversations.ts 1000000 > conversations.jsonl
  *
- * The same number gives the same lines. Words are drawn at random, so that no text comes twice and nothing is gained by
- * remembering.
+ * Equal numbers give equal lines. Words are drawn at random, so that no text is repeated and caches have no effect.
  */
 import { once } from "node:events";
 

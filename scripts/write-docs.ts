@@ -1,6 +1,6 @@
 /**
- * Writes what the docs have from code and from measurements: `node scripts/write-docs.ts`. With files of results of `npm run bench`,
- * their figures replace those in `docs/figures.json` first.
+ * Writes the parts of the docs that are made from code and measurements: `node scripts/write-docs.ts`. With files of
+ * results of `npm run bench`, their figures replace those in `docs/figures.json` first.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

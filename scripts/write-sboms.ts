@@ -1,9 +1,9 @@
 /**
- * Writes what each package brings along to `sbom/<package>.cdx.json`, as CycloneDX, for the release. `npm run build` and
- * `scripts/pack-harmony.ts` come first.
+ * Writes the dependencies of each package to `sbom/<package>.cdx.json`, as CycloneDX, for the release. `npm run build`
+ * and `scripts/pack-harmony.ts` come first.
  *
- * In a clone, `npm sbom --omit dev` leaves out each dependency that a development dependency has as well, such as zod. So npm is asked
- * about the package alone, with the versions of the lock file, which are those in the bundle.
+ * In a clone, `npm sbom --omit dev` leaves out each dependency that a development dependency has as well, such as zod.
+ * The list is therefore made for the package alone, with the versions of the lock file, which the bundle contains.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

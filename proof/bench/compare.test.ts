@@ -45,7 +45,7 @@ describe("the arguments", () => {
 
 describe("a loss", () => {
   const scenarios = SCENARIOS.filter(({ name }) => name === "paced-64" || name === "open");
-  /** What each contender takes in three windows, the third a slow one. */
+  /** The time of each contender in three windows, of which the third is slow. */
   const measure = (head: number) => ({
     "paced-64": Object.fromEntries(
       Object.entries({ head, abc1234: 40, "hono-pipe": 20 }).map(([name, value]) => [

@@ -1,4 +1,4 @@
-/** What the docs quote of a run. */
+/** The figures of a run that the docs quote. */
 import { expect, test } from "vitest";
 import { toFigures } from "./figures.ts";
 import { drawSizes } from "./sizes/chart.ts";

@@ -34,7 +34,7 @@ interface Case {
   readonly limitMs: number;
   readonly path?: string;
   readonly body: () => object;
-  /** Of the process that has a store in a file, instead of the gateway's. */
+  /** Whether the process with a store in a file is measured, instead of the gateway's. */
   readonly isStore?: boolean;
 }
 
@@ -243,7 +243,7 @@ function user(content: unknown): object {
 const WORDS =
   "the quick brown fox jumps over a lazy dog and then it runs away from us ".match(/\w+ /g) ?? [];
 
-/** The same on every machine. */
+/** The seed, equal on every machine. */
 let seed = 1;
 function random(below: number): number {
   seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fff_ffff;

@@ -82,7 +82,7 @@ if (given.figures) {
   execFileSync(process.execPath, ["scripts/write-docs.ts", path], { stdio: "inherit" });
 }
 
-/** What measures the same again. */
+/** The command that repeats the measurement. */
 function describeCommand(args: readonly string[]): string {
   const measuring = args.filter((arg) => arg !== "--figures");
   return ["npm run bench", ...(measuring.length > 0 ? ["--", ...measuring] : [])].join(" ");

@@ -67,8 +67,8 @@ export function estimateRatio(ours: Measured, theirs: Measured, seed = 1): Estim
 
 /**
  * The geometric mean of the processes' medians. The interval is from a bootstrap in two steps: processes are drawn with
- * replacement, and of each its windows, so that it contains both what differs from window to window and from process
- * to process. The same seed draws the same.
+ * replacement, and then the windows of each, so that the interval contains the variation of windows and of processes.
+ * Equal seeds draw equally.
  */
 export function estimateMean(processes: readonly (readonly number[])[], seed = 1): Estimate {
   const random = createRandom(seed);

@@ -13,7 +13,7 @@ import { createGuardedStore } from "../../src/store/guarded-store.ts";
 const LARGEST = 8 * 1024 * 1024;
 const LIMITS = { maxEntries: 10_000, maxBytes: 8 * LARGEST };
 
-/** What is written or read at once. */
+/** Texts that are written or read at once. */
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
   letters: ["abcdefgh".repeat(LARGEST / 8)],
   // Two bytes each in memory, three in the file.

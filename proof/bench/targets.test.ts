@@ -28,7 +28,7 @@ test("a time with a peer is judged beside what the peer took in the same run", (
     measured: "0.0113 × js-tiktoken",
     met: true,
   });
-  // The same work on a machine half as fast, and more of it.
+  // Equal work on a machine half as fast, and then more work.
   expect(judgeNextTurn(7.7, 390)).toMatchObject([{ met: true }]);
   expect(judgeNextTurn(7.9, 390)).toMatchObject([{ met: false }]);
   expect(judgeNextTurn(4, 195)).toMatchObject([{ met: false }]);

@@ -50,7 +50,7 @@ export function judge(results: Results): Verdict[] {
     most,
     unit,
   });
-  /** Of the time that js-tiktoken takes in the same run. */
+  /** A share of js-tiktoken's time in the same run. */
   const share = (most: number, value: number | undefined, peer: number | undefined): Figure =>
     atMost(most, "× js-tiktoken", ratio(value, peer));
   const worst = Object.values(results.text?.worst100Kb["own"] ?? {}).map((each) => each.median);

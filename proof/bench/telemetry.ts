@@ -1,10 +1,11 @@
 /**
- * What it costs to watch turns: CPU per token of long streams and per short request of two gateways, one of which records
- * turns for the inspector, writes each into a file, or sends traces of all to a collector that drops them. Both run over the same
- * windows, so that a busy machine slows both alike. Each round has new processes, in the other order: the one that is asked first
- * pays for waking up.
+ * Measures the cost of observing turns: CPU per token of long streams and per short request of two gateways, one of
+ * which records turns for the inspector, writes each into a file, or sends traces of all to a collector that drops
+ * them. Both run over the same windows, so that a busy machine slows both equally. Each round has new processes, in the
+ * other order, because the first to get requests pays for warming up.
  *
- * `node proof/bench/telemetry.ts inspect | capture | traces | nothing [rounds] [windows]`. With `nothing` both are alike.
+ * `node proof/bench/telemetry.ts inspect | capture | traces | nothing [rounds] [windows]`. With `nothing` both are
+ * equal.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -39,7 +40,7 @@ const MEASURED = [
   { scenario: toScenario("requests"), column: "cpuPerRequest", unit: "µs/request" },
 ];
 
-/** What one of the two gateways is started with. */
+/** The start options of one of the two gateways. */
 interface Watching {
   readonly flags: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -88,7 +89,7 @@ function createContender(
     start(enginePort, ownPort) {
       const url = `http://127.0.0.1:${enginePort}`;
       const settings = ["--engine", "vllm", "--url", url, "--model", MODEL, "--log", "warn"];
-      // As `npm start` starts Node: recording and the young generation share the same memory.
+      // Node's arguments equal those of `npm start`, because recording and the young generation share memory.
       const args = ["--max-semi-space-size=8", ENTRY, ...settings, "--port", String(ownPort)];
       return startProgram(
         process.execPath,
@@ -101,9 +102,9 @@ function createContender(
 }
 
 /**
- * Of each measured scenario and window: the ratio of the cost with it to that without it.
+ * Returns the ratio of the costs with and without observation, for each measured scenario and window.
  *
- * @param isOnFirst which of the two is started and asked first, which costs it up to a quarter more
+ * @param isOnFirst whether the observed gateway is started and gets requests first, which costs it up to a quarter more
  */
 async function runRound(watching: Watching, isOnFirst: boolean): Promise<number[][]> {
   const rig = await Rig.start();
@@ -133,7 +134,7 @@ async function runRound(watching: Watching, isOnFirst: boolean): Promise<number[
 }
 
 const watching = await startWatching(process.argv[2]);
-/** Of each measured scenario, of each round, the ratio of each window. */
+/** The ratio of each window, by measured scenario and round. */
 const ratios: number[][][] = MEASURED.map(() => []);
 try {
   for (let round = 0; round < ROUNDS; round++) {

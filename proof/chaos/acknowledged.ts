@@ -16,9 +16,9 @@ export interface Created {
   readonly kind: CreatedKind;
   readonly tenant: (typeof TENANTS)[number];
   readonly id: string;
-  /** Of the answer, or of the conversation's item. */
+  /** Number of words in the answer, or in the conversation's item. */
   readonly words: number;
-  /** False: the gateway was killed after it had named the id. It may be gone, but not be half there. */
+  /** False: the gateway was killed after it had named the id. The entry may be missing, but not incomplete. */
   readonly isAcknowledged: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What one request of a client asks, and the parts of its outcome that all clients read alike. */
+/** One request of a client, and the parts of its outcome that all clients read equally. */
 import * as z from "zod";
 
 export interface Asking {

@@ -26,7 +26,7 @@ export const clocksPhase: Phase = {
 export interface ClocksOptions {
   /** Milliseconds. */
   readonly jumps: readonly number[];
-  /** Of the responses in the background. */
+  /** Number of words in the background responses. */
   readonly words: number;
 }
 

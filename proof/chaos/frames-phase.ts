@@ -8,7 +8,7 @@ import { handshake, sendHead } from "./clients.ts";
 import { expectQuiet, notWhole, onStage, type Phase, type Stage, tell } from "./phase.ts";
 
 export interface FloodSize {
-  /** Of each kind. */
+  /** Number of frames of each kind. */
   readonly frames: number;
   readonly handshakes: number;
 }
@@ -29,7 +29,7 @@ export async function floodSockets(
   random: Random,
   { frames, handshakes }: FloodSize,
 ): Promise<string> {
-  // What first requests load does not count.
+  // A first request is sent before the measurement, because first requests load modules.
   const first = await Promise.all(
     (["socket", "chat"] as const).map((kind) => stage.ask(kind, "a")),
   );

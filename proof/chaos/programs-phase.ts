@@ -83,7 +83,7 @@ function toScript(script: string, started: string): string {
     on.list = (id) => { list(id); ${script} };`;
 }
 
-/** Those that run although they had time to end: a killed process is listed until it is reaped. */
+/** Processes that still run although they had time to end: a killed process is listed until it is reaped. */
 async function leftOf(started: string): Promise<number[]> {
   let left = pidsIn(started);
   for (let tries = 0; tries < 100 && left.length > 0; tries++) {

@@ -10,7 +10,7 @@ const EVERY_MS = 10;
 let longestMs = 20;
 let usedMs = 0;
 
-/** Of the process's clock to the machine's. */
+/** Offset of the process's clock to the machine's. */
 let aheadMs = 0;
 const machineNow = Date.now.bind(Date);
 Date.now = () => machineNow() + aheadMs;

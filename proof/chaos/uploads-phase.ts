@@ -16,13 +16,13 @@ export const uploadsPhase: Phase = {
 };
 
 const MAX_BODY_BYTES = 32_000_000;
-/** Of each kind. */
+/** Number of uploads of each kind. */
 const UPLOADS = 12;
-/** One tenant's bodies may hold `maxBodyBytes` together. The rest is what the runtime reads ahead. */
+/** One tenant's bodies may hold `maxBodyBytes` together. The rest is data that the runtime reads ahead. */
 const MAX_GROWTH_MB = 60;
 
 async function uploadHalves(stage: Stage, random: Random): Promise<string> {
-  // What first requests load does not count.
+  // A first request is sent before the measurement, because first requests load modules.
   await stage.ask("chat", "a");
   const before = await heldMegabytes(stage);
   const sockets = Array.from({ length: UPLOADS }, () => [

@@ -1,4 +1,4 @@
-/** What is compared: the engine's own chat endpoint, and the gateway over the same engine with several settings. */
+/** The compared arms: the engine's own chat endpoint, and the gateway over the same engine with several settings. */
 import { startGateway, type StartOptions } from "../../src/node/start-gateway.ts";
 import type { Endpoint } from "./play.ts";
 

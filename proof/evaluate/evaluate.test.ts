@@ -97,7 +97,7 @@ function writeSuite(): string {
   return folder;
 }
 
-/** What the model calls next, by how many results it has since the user spoke. Undefined: it answers. */
+/** The model's next call, by the number of results since the last user message. Undefined: it answers. */
 function nextCall(said: string, results: number): { name: string; args: string } | undefined {
   if (said.startsWith("Endless")) return { name: "add", args: '{"amount":0}' };
   if (said.startsWith("Idle")) return undefined;
@@ -223,7 +223,7 @@ describe.skipIf(!hasPython3())(
         ["multi_turn:instance_state_mismatch", 0],
         ["", 0],
       ]);
-      // Of the two calls with a broken header.
+      // The repairs belong to the two calls with a broken header.
       expect(guide?.repairs).toEqual({ "channel-in-recipient": 2, "missing-to": 2 });
       expect(summaries.map(({ passed }) => passed.value)).toEqual([2 / 7, 5 / 7]);
       expect(summaries[1]?.difference?.value).toBeCloseTo(3 / 7);

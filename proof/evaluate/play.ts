@@ -19,11 +19,11 @@ export interface Sampling {
 export interface Played {
   readonly id: string;
   readonly seed: number;
-  /** Why it has not passed, in BFCL's words or ours. Empty: it has. */
+  /** The reason why the play has not passed, in BFCL's words or this program's. Empty: it has passed. */
   readonly problem: string;
-  /** Of the model; a request that failed counts as one. */
+  /** Number of the model's responses; a failed request counts as one. */
   readonly responses: number;
-  /** Of these, those that no agent can use: failed, markup in the text, a call that cannot be executed. */
+  /** Number of responses that no agent can use: failed, markup in the text, a call that cannot be executed. */
   readonly malformed: number;
   readonly completionTokens: number;
 }

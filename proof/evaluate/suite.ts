@@ -8,7 +8,7 @@ export interface Case {
   readonly id: string;
   /** The line of the file, which BFCL's own code reads. */
   readonly entry: string;
-  /** What the user says, by turn. */
+  /** The user's messages, by turn. */
   readonly turns: readonly (readonly object[])[];
   /** The calls that lead to the right state, by turn. */
   readonly truth: readonly (readonly string[])[];

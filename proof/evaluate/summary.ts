@@ -1,4 +1,4 @@
-/** What the plays of each arm show, with 95 % intervals. */
+/** The results of each arm's plays, with 95 % intervals. */
 import { createRandom, type Estimate, percentile } from "../bench/statistics.ts";
 import type { ArmResult } from "./evaluate.ts";
 

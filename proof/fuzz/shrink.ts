@@ -43,7 +43,7 @@ export async function shrinkList<T>(
   return current;
 }
 
-/** The same for a JSON value: its members and elements, then their values, then texts. */
+/** Shrinks a JSON value: its members and elements, then their values, then texts. */
 export async function shrinkJson(
   value: unknown,
   fails: (smaller: unknown) => Promise<boolean>,

@@ -82,7 +82,7 @@ async function run(folder: string): Promise<ClientResult> {
     } finally {
       vision.close();
     }
-    // What a switch of Anthropic's makes it send.
+    // The request body that Claude Code sends with a switch of Anthropic's.
     const clearing = { ...surroundings, variables: { CLAUDE_CODE_EXTRA_BODY: CLEARING } };
     await withClaude(args, clearing, async (claude) => {
       const { result } = await claude(tasks.clear.ask);

@@ -14,11 +14,11 @@ export interface ClientResult {
   readonly analysis: AnalysisCount;
   readonly tools: OfferedTools;
   readonly exact: ExactSteps;
-  /** What could not be tested, and why. */
+  /** Untested features, with reasons. */
   readonly notes?: readonly string[];
 }
 
-/** What happened to the tools that the client offered. */
+/** The handling of the tools that the client offered. */
 export interface OfferedTools {
   readonly count: number;
   /** Tools that the gateway reported as left out. */
@@ -29,7 +29,7 @@ export interface OfferedTools {
 
 export interface ExactSteps {
   readonly steps: number;
-  /** Of each step that was not exact. */
+  /** The reason of each step that was not exact. */
   readonly because: readonly string[];
 }
 

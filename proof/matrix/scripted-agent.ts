@@ -8,7 +8,7 @@ import { analysisIn } from "../../test/helpers/tool-loop.ts";
 export interface Task {
   /** Appears in its analysis messages. */
   readonly name: string;
-  /** What the user writes. No task's text may be part of another's. */
+  /** The user's message. No task's text may be part of another's. */
   readonly ask: string;
   /** Calls, each after the result of the previous one. */
   readonly calls: readonly ToolCall[];

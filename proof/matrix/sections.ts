@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 export const MATRIX_PAGE = join(import.meta.dirname, "../../docs/evidence/matrix.md");
 
-/** What a section says in numbers. */
+/** The numbers of a section. */
 interface MatrixCounts {
   /** The client, with its version. */
   readonly client: string;

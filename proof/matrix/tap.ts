@@ -18,9 +18,9 @@ export interface Tap {
   readonly counts: { http: number; webSocket: number };
   /** Records what the gateway has counted as skipped, before it is stopped: WebSocket frames have no headers. */
   readMetrics(): Promise<void>;
-  /** What happened to the tools, judged by the prompts. */
+  /** The handling of the tools, judged by the prompts. */
   tools(prompts: readonly string[]): OfferedTools;
-  /** What `x-harmony-exact` said. WebSocket frames have no headers. */
+  /** The values of `x-harmony-exact`. WebSocket frames have no headers. */
   exact(): ExactSteps;
   close(): Promise<void>;
 }

@@ -40,7 +40,7 @@ export function toTrainedTask(project: string, mapped: TrainedTask["mapped"]): T
   };
 }
 
-/** As the model writes most of its calls. */
+/** The header of most of the model's calls. */
 function usual(trained: string): string {
   return `<|channel|>analysis to=${trained} code`;
 }

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { crc32, deflateSync } from "node:zlib";
 import { listenAnywhere } from "../../test/helpers/listen.ts";
 
-/** What the model reads of every picture. */
+/** The description of every picture. */
 export const SEEN = "A terminal. Its text: three tests failed.";
 
 export interface Vision {

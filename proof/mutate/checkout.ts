@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { z } from "zod";
 
-/** Of both commands. */
+/** Options of both commands. */
 export const OPTIONS = {
   choose: { type: "string" },
   update: { type: "boolean", default: false },
@@ -29,7 +29,7 @@ export interface Checkout {
   git: (...options: string[]) => string;
   /** The first of the test files that fails; `"no end"` if the run does not end, or only by breaking off. */
   runTests: (files: readonly string[]) => Promise<string | undefined>;
-  /** As committed again. */
+  /** Restores the committed files. */
   restore: () => void;
 }
 

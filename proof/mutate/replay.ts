@@ -1,10 +1,12 @@
 /**
- * `node proof/mutate/replay.ts`: does the suite still notice defects that the project had? It takes back the part below `src/` of each
- * commit of `defects.jsonl`, and runs the tests that are nearest to what the commit changed. What a test noticed when the list was
- * written has to be noticed again. A commit that no longer can be taken back is counted, and proves nothing.
+ * `node proof/mutate/replay.ts`: checks that the suite still detects defects that the project had. The program reverts
+ * the part below `src/` of each commit of `defects.jsonl`, and runs the tests nearest to the changes of the commit. A
+ * defect that a test detected when the list was written must be detected again. A commit that can no longer be reverted
+ * is counted, and proves nothing.
  *
- * `--update` instead adds results for commits without one, and can be stopped at any time. `--choose 1200` writes a new list: those of
- * the last so many commits that can be taken back and that changed tests with the sources. Remove by hand those that mend nothing.
+ * `--update` instead adds results for commits without one, and can be stopped at any time. `--choose 1200` writes a new
+ * list: the revertible ones of the last 1200 commits that changed tests with the sources. Commits that fix nothing must
+ * be removed manually.
  */
 import { parseArgs } from "node:util";
 import { z } from "zod";

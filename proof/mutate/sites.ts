@@ -40,7 +40,7 @@ export function applyMutant({ line, from, to }: Mutant, text: string): string | 
   return lines.join("\n");
 }
 
-/** The same choice each time: by a hash, at least `least` of each folder. */
+/** Chooses mutants deterministically, by a hash, and at least `least` of each folder. */
 export function chooseMutants(all: readonly Mutant[], count: number, least: number): Mutant[] {
   const inOrder = all
     .map((mutant) => ({ mutant, hash: hashOf(mutant) }))
@@ -81,7 +81,7 @@ function isNode(value: unknown): value is Node {
 }
 
 function visit(node: Node, see: (node: Node) => void): void {
-  // What only the compiler sees.
+  // Nodes that only the compiler reads are skipped.
   if (/^TS(Type|Interface|Enum|Module)/.test(node.type)) return;
   see(node);
   for (const value of Object.values(node))

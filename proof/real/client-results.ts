@@ -1,4 +1,6 @@
-/** What the programs of clients showed when each was last run: `clients.json`, from which the pages of docs are written. */
+/**
+ * The results of the clients' programs at their last runs: `clients.json`, from which the pages of docs are written.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";

@@ -12,7 +12,7 @@ export interface Program {
   /** Its path below `proof/real`. */
   readonly script: string;
   readonly command: readonly [string, ...string[]];
-  /** What it works through in front of the scripted model. Absent: it calls no tools. */
+  /** The client's task in front of the scripted model. Absent: it calls no tools. */
   readonly task?: "walk" | "shell";
 }
 

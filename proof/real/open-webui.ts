@@ -38,7 +38,7 @@ class Tools:
         return f"It is 21 degrees and sunny in {city}."
 `;
 
-/** What the uploaded screenshot shows. */
+/** The content of the uploaded screenshot. */
 const TERMINAL = `<body style="margin: 0; background: #1e1e1e; color: #ddd; font: 20px monospace; padding: 20px">
 <pre>$ npm test
 ✗ three tests failed</pre>`;

@@ -1,12 +1,13 @@
 /**
- * What vLLM's own chat endpoint costs, and what the gateway and other gateways cost in front of the same server: CPU of the
- * processes that speak HTTP, and the time of a short request. The engine's process is not counted; it does the same for all.
+ * Measures the cost of vLLM's own chat endpoint, and of the gateway and other gateways in front of the same server: CPU
+ * of the processes that speak HTTP, and the time of a short request. The engine's process is not counted; it does the
+ * same for all.
  *
  *     node proof/real/overhead.ts --url http://127.0.0.1:18000 --pid PID_OF_VLLM_SERVE
  *
  * The gateway must have been built (`npm run build`), the others installed (`sh proof/bench/peers/setup.sh`,
- * `proof/bench/peers/setup-litellm.sh`). In each window each of them is asked once, in another order each time. What is printed is
- * medians with 95 % intervals; the ratios are those of the same windows.
+ * `proof/bench/peers/setup-litellm.sh`). In each window each contender gets one request, in a different order each
+ * time. The output is medians with 95 % intervals; ratios compare equal windows.
  */
 import { parseArgs } from "node:util";
 import { cpuMs } from "../bench/child.ts";
@@ -33,7 +34,7 @@ interface Path {
   readonly name: string;
   readonly baseURL: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the process in front of vLLM, if there is one. */
+  /** Id of the process in front of vLLM, if there is one. */
   readonly pid?: number | undefined;
   /** A number for each window. */
   readonly serverUs: number[];

@@ -28,7 +28,7 @@ export function tinyRequest(changes: Partial<CompletionRequest> = {}): Completio
   };
 }
 
-/** The same prompt with the answer opened. */
+/** The prompt with the answer opened. */
 export function inFinal(): Prompt {
   return toPrompt(spelledIds(`${ASKED}<|channel|>final<|message|>`));
 }

@@ -13,7 +13,7 @@ import { join } from "node:path";
 export interface Fence {
   /** `README.md` */
   readonly page: string;
-  /** Of its first line, the one that opens it. */
+  /** Number of the fence's opening line. */
   readonly line: number;
   readonly language: string;
   readonly body: string;

@@ -1,8 +1,8 @@
-/** What a documented command is: a gateway that serves, another command of it, or something else. */
+/** The kind of a documented command: a serving gateway, another command of the gateway, or any other command. */
 
 export interface ReadCommand {
   readonly kind: "serve" | "gateway" | "other";
-  /** Of a gateway: its arguments, without `serve`. */
+  /** Arguments of a gateway, without `serve`. */
   readonly args: readonly string[];
   /** Set before the command. */
   readonly variables: Readonly<Record<string, string>>;

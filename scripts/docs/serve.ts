@@ -10,7 +10,7 @@ import type { ReadCommand } from "./read-command.ts";
 
 export interface Served {
   readonly origin: string;
-  /** What happened, for the report. */
+  /** The observed result, for the report. */
   readonly seen: string;
   stop(): Promise<void>;
 }

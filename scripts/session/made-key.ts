@@ -1,6 +1,6 @@
 /** A key that `harmony-gateway key alice` makes while a recording runs: the page shows neither it nor its hash. */
 
-/** What stands on the page in their place, and in the commands of a scenario. */
+/** Replacements of the key and its hash on the page, and in the commands of a scenario. */
 export const SHOWN_KEY = "hg-…";
 export const SHOWN_HASH = "alice:…";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { launchBrowser, MISSING, type Page } from "../../test/browser/driver.ts";
 
 export interface Picture {
-  /** Of the file in `docs/images`, without its ending. */
+  /** Name of the file in `docs/images`, without its extension. */
   readonly name: string;
   /** Text before it: what was done since the last one. */
   readonly text: string;
@@ -13,7 +13,7 @@ export interface Picture {
   readonly go: (page: Page, addresses: Addresses) => Promise<unknown>;
 }
 
-/** As the gateway printed them. */
+/** The addresses printed by the gateway. */
 export interface Addresses {
   readonly home: string;
   readonly inspector: string;

@@ -12,27 +12,27 @@ export interface Scenario {
   readonly text?: string;
   /** The working directory. Default: an empty folder. */
   readonly folder?: "clone" | "app";
-  /** Files that are there, by their names. */
+  /** Existing files, by name. */
   readonly files?: Readonly<Record<string, string>>;
   /** nginx with TLS stands before the gateway, at {@link PROXY}, and cuts the path off. */
   readonly isBehindProxy?: boolean;
-  /** Commands that end, before the gateway is started. */
+  /** Commands that run to their end before the gateway is started. */
   readonly before?: readonly string[];
   /** Starts the gateway. */
   readonly serve?: string;
   /** Text that is printed when the gateway is ready. */
   readonly until?: RegExp;
-  /** Typed in another terminal, while the gateway serves. */
+  /** Commands typed in another terminal, while the gateway serves. */
   readonly asked?: readonly string[];
   /** The page says how soon the first answer was there. */
   readonly isTimed?: boolean;
-  /** Taken in a browser behind what is typed, while the gateway serves. */
+  /** Pictures taken in a browser after these commands, while the gateway serves. */
   readonly pictures?: readonly Picture[];
   /** Slow, downloads something or depends on time: not recorded again when the page is checked. */
   readonly isSlow?: boolean;
 }
 
-/** What the address of nginx is on the page. */
+/** The address of nginx on the page. */
 export const PROXY = "https://llm.example.com";
 const TEAM = `${PROXY}/team`;
 
@@ -40,7 +40,7 @@ const CHAT = "http://127.0.0.1:8787/v1/chat/completions";
 const HELLO = '{"messages":[{"role":"user","content":"Hello!"}]}';
 const ASK = `curl -s ${CHAT} -d '${HELLO}'`;
 const STARTED = /^\d\d:\d\d:\d\d {2}✓/m;
-/** Starts an example of `examples/embed`, asks it and ends it. */
+/** Starts an example of `examples/embed`, sends a request and ends it. */
 function embed(start: string, path: string): string {
   const ask = `curl -s http://127.0.0.1:3000${path}/v1/chat/completions -d '${HELLO}'`;
   return `PORT=3000 ${start} & sleep 5; ${ask}; kill $!`;
@@ -54,7 +54,7 @@ model = "gpt-5"
 notifications = true
 `;
 
-/** Keys as `harmony-gateway key` makes them, which nobody uses. */
+/** Names of unused keys, made by `harmony-gateway key`. */
 const NAMES = ["alice", "bob", "carol"];
 const toKey = (name: string) => `sk-${name}-0123456789`;
 const TEAM_SETTINGS = {

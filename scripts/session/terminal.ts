@@ -74,7 +74,7 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** Without escape sequences. Of a line that was written again and again, the last form. */
+/** Removes escape sequences, and keeps only the last form of a line that was redrawn. */
 function toPlainText(raw: string): string {
   const lines = raw.replaceAll("\r\n", "\n").replaceAll(/[^\n]*\r/g, "");
   return stripVTControlCharacters(lines).replaceAll("^C", "");

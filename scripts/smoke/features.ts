@@ -1,4 +1,4 @@
-/** What is tried on each runtime: the features, in the order of the table. */
+/** The features that are tried on each runtime, in the order of the table. */
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import * as z from "zod";

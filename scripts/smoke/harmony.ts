@@ -29,7 +29,7 @@ export function writeHarmonyExamples(folder: string): void {
   }
 }
 
-/** What an example prints in a clone. */
+/** The output of an example in a clone. */
 export function printedBySources(example: string): string {
   return execFileSync(process.execPath, [join(EXAMPLES, `${example}.ts`)], { encoding: "utf8" });
 }

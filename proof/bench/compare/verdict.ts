@@ -1,4 +1,4 @@
-/** What a comparison of builds says: tables, and what became slower than it may. */
+/** The result of a comparison of builds: tables, and losses beyond the limit. */
 import { table, toRatio } from "../report.ts";
 import { compareContenders } from "../results.ts";
 import type { Estimate } from "../statistics.ts";
@@ -19,7 +19,7 @@ export const HEAD = "head";
 export const PIPE = "hono-pipe";
 
 /**
- * What `head` surely loses: the whole interval of the ratio lies beyond what may be lost. Only scenarios that are
+ * Finds certain losses of `head`: the whole interval of the ratio is beyond the allowed loss. Only scenarios that are
  * measured over the same windows are judged; the intervals of others mean less.
  */
 export function findLosses(

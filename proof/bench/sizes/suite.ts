@@ -1,6 +1,6 @@
 /**
- * What a request costs by the size of its conversation and the number of its tools: CPU of the whole process over sockets,
- * beside the pipe that forwards the same bytes.
+ * Measures the cost of a request by the size of its conversation and the number of its tools: CPU of the whole process
+ * over sockets, beside the pipe that forwards the same bytes.
  */
 import { cpuMs } from "../child.ts";
 import { type Measured, toMeasured } from "../statistics.ts";
@@ -23,14 +23,14 @@ export interface SizeRow {
   readonly tools: number;
   /** µs of CPU of the gateway for a conversation that it has not seen. */
   readonly first: Measured;
-  /** The same for its next turn: the conversation, the model's answer and a question. */
+  /** µs of CPU of the gateway for the next turn: the conversation, the model's answer and a question. */
   readonly next: Measured;
-  /** Of the pipe, for the bytes of `next`. */
+  /** µs of CPU of the pipe, for the bytes of `next`. */
   readonly pipe: Measured;
 }
 
 const TOKENS = [1000, 3000, 10_000, 30_000, 100_000];
-/** Of the conversations of one size in a pass, together: so many that the clock of the scheduler is exact. */
+/** Total tokens of the conversations of one size in a pass, high enough for the scheduler's clock. */
 const TOKENS_PER_PASS = 300_000;
 const TOKENS_PER_TOOL = 100;
 const ANSWER_TOKENS = 4;
@@ -112,7 +112,7 @@ async function measure(
   piped.push(await cpuPerRequest(rig, pipe, nextTurns));
 }
 
-/** What the engine answers, as a client sends it back. */
+/** The engine's answer, in the form that a client sends back. */
 const ANSWER = fillIn(planCompletion("answer", ANSWER_TOKENS))
   .slice(-ANSWER_TOKENS)
   .map(({ text }) => text)

@@ -35,7 +35,7 @@ export function stopIdOf(shape: Shape): TokenId {
   return SPECIAL_TOKENS[shape === "answer" ? "<|return|>" : "<|call|>"];
 }
 
-/** The same completion with fixed words, if their age is not measured. */
+/** Fills a planned completion with fixed words, if their age is not measured. */
 export function fillIn(planned: readonly Planned[]): Word[] {
   // 7919 is prime to the number of words: no two tokens near each other are the same.
   return planned.map((token, index) => (token === "word" ? wordAt(index * 7919) : token));

@@ -85,7 +85,7 @@ export function gateway(name: string, wire: Wire, folder: URL): Contender {
   };
 }
 
-/** What a process of this folder's build is started with, `flags` of the gateway last. */
+/** The arguments of a process from the build in this folder. The gateway's `flags` come last. */
 export function gatewayArgs(folder: URL, enginePort: number, flags: readonly string[]): string[] {
   const entry = fileURLToPath(new URL("dist/node.js", folder));
   const settings = {
@@ -161,7 +161,7 @@ model_list:
         {
           LITELLM_LOCAL_MODEL_COST_MAP: "True",
           LITELLM_LOG: "ERROR",
-          // As the others, without keys.
+          // LiteLLM runs without keys, like the other contenders.
           LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY: "true",
         },
       );

@@ -16,13 +16,13 @@ export interface Window extends LoadCounts {
   readonly cpuMs: number;
 }
 
-/** What a contender has used and delivered up to a moment. */
+/** CPU, tokens and bytes of a contender up to a moment. */
 export interface Snapshot {
   /** NaN if its process cannot be measured. */
   readonly cpuMs: number;
-  /** That the engine has sent it. */
+  /** Tokens that the engine has sent to it. */
   readonly tokens: number;
-  /** That its clients have received. */
+  /** Bytes that its clients have received. */
   readonly bytes: number;
 }
 
@@ -87,7 +87,7 @@ export class Rig {
     });
   }
 
-  /** Of all at the same moment: that of the engine's and the load generator's replies. */
+  /** Snapshots of all at one moment, when the engine and the load generator reply. */
   async snapshot(all: readonly Running[]): Promise<Snapshot[]> {
     const counted: Promise<Record<string, number>> = this.#order({ do: "count" });
     const [{ tokensByPort }, bytes] = await Promise.all([this.stats(), counted]);

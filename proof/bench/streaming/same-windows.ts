@@ -36,7 +36,7 @@ export const SAME_WINDOWS: readonly SameWindows[] = [
   paced("paced-1", 1, 50, { slow: true }),
   paced("paced-64", 64, 50),
   paced("paced-64-at-20", 64, 20, { slow: true }),
-  // As many tokens as the slowest contender can carry.
+  // The rate of tokens is the maximum of the slowest contender.
   paced("paced-64-at-10", 64, 10),
   {
     ...paced("paced-64-at-start", 64, 50, { slow: true, warmUp: 0 }),
@@ -69,8 +69,8 @@ export const SAME_WINDOWS: readonly SameWindows[] = [
 ];
 
 /**
- * What a short request costs falls for the first ten thousand that a process answers, while the compiler works on code that
- * has many parts: 1.5 times as much after two seconds as after twelve.
+ * The cost of a short request falls during the first ten thousand requests of a process, while the compiler works on
+ * code with many parts: it is 1.5 times as high after two seconds as after twelve.
  */
 async function measureRequests(
   rig: Rig,
@@ -174,7 +174,7 @@ function perToken({ cpuMs, tokens, bytes }: Snapshot): Numbers {
   };
 }
 
-/** What each window added, from the moments between them. */
+/** The difference of each window, from the snapshots between windows. */
 function betweenAll(moments: readonly (Snapshot | undefined)[]): Snapshot[] {
   return moments.slice(1).flatMap((after, window) => {
     const before = moments[window];

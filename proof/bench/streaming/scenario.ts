@@ -1,4 +1,4 @@
-/** What a scenario is: how its contenders are measured, and what numbers come of it. */
+/** A scenario: the measurement of its contenders, and the resulting numbers. */
 import type { Running } from "./contenders.ts";
 import type { Rig } from "./rig.ts";
 
@@ -27,8 +27,8 @@ export interface InTurn extends Described {
 }
 
 /**
- * All contenders at once on the same engine's steps, each measured over the same windows of time. What else happens on
- * the machine slows all of them down alike, so the ratio of two contenders in a window depends on it little.
+ * All contenders at once on the same engine's steps, each measured over the same windows of time. Other load on the
+ * machine slows all of them down equally, so it hardly affects the ratio of two contenders in a window.
  */
 export interface SameWindows extends Described {
   readonly kind: "same-windows";

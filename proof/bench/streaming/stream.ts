@@ -10,7 +10,7 @@ import type { ClientRequest, Wire } from "./requests.ts";
 import { nowMs } from "./words.ts";
 
 export interface Target {
-  /** Of the contender, for failures. */
+  /** Name of the contender, for failures. */
   readonly name: string;
   readonly port: number;
   readonly headers: Readonly<Record<string, string>>;

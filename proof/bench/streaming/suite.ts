@@ -78,7 +78,7 @@ async function withRunning(
   }
 }
 
-/** Those that are measured at once, and then each that is measured apart. */
+/** The contenders that are measured together, and then each that is measured separately. */
 function toGroups(running: readonly Running[], { name }: Scenario): Running[][] {
   const together = running.filter(({ contender }) => contender.apart === undefined);
   const apart = running.filter(({ contender }) => contender.apart?.includes(name));

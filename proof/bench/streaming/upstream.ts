@@ -26,9 +26,9 @@ export interface PacedScript {
 }
 
 export interface UpstreamStats {
-  /** Tokens written to sockets. For a bulk answer in flight, those that its socket has accepted. */
+  /** Tokens written to sockets. For a bulk answer in flight, the tokens that its socket has accepted. */
   readonly tokens: number;
-  /** The same by the port that the stream's connection was made to. */
+  /** Tokens by the port of the stream's connection. */
   readonly tokensByPort: Readonly<Record<number, number>>;
   readonly openStreams: number;
   /** Streams whose reader disconnected before the end. */
@@ -44,8 +44,8 @@ const SLICE_BYTES = 64 * 1024;
 const LAST_CHUNK = "0\r\n\r\n";
 
 /**
- * What the parent asks: a new script, the counters, or a further port, so that its tokens are counted apart; or that paced
- * streams of these ports alone go on, until the next script.
+ * A command of the parent: sets a new script, requests the counters, opens a further port, whose tokens are counted
+ * separately, or lets only paced streams of these ports continue until the next script.
  */
 export type UpstreamCommand =
   | Script

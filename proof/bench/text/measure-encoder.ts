@@ -9,9 +9,9 @@ export interface EncoderNumbers {
   /** MB/s by corpus. */
   readonly unseen: Readonly<Record<string, number>>;
   readonly repeated: Readonly<Record<string, number>>;
-  /** Milliseconds for 100,000 characters, by kind; only of encoders that can. */
+  /** Milliseconds for 100,000 characters, by kind; only for encoders that can encode them. */
   readonly worst: Readonly<Record<string, number>>;
-  /** The same for 100 KB of UTF-8, which are fewer characters. */
+  /** Milliseconds for 100 KB of UTF-8, which are fewer characters, by kind. */
   readonly worst100Kb: Readonly<Record<string, number>>;
   /** Milliseconds of 1, 2, 4 and 8 times 50,000 characters. */
   readonly growth: Readonly<Record<string, readonly number[]>>;

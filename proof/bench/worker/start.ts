@@ -16,13 +16,13 @@ interface Start {
   /** CPU and time of the first request, a list of models: reads the settings and creates the application. */
   readonly firstCpu: number;
   readonly firstMs: number;
-  /** The same for the first answer of the model, the second request: includes the vocabulary's tables. */
+  /** CPU and time of the second request, the model's first answer: includes the vocabulary's tables. */
   readonly chatCpu: number;
   readonly chatMs: number;
-  /** The same for both, which a new isolate pays for whose first request is a chat. */
+  /** CPU and time of both requests, the cost of a new isolate whose first request is a chat. */
   readonly coldCpu: number;
   readonly coldMs: number;
-  /** The same for the second answer. */
+  /** CPU and time of the second answer. */
   readonly againCpu: number;
   readonly againMs: number;
   readonly isolateMb: number;

@@ -4,8 +4,8 @@ import type { Medium } from "./media.ts";
 import type { Layout } from "../../../src/harmony/index.ts";
 
 /**
- * What an engine returns: exact ids; special tokens by id and the rest as text; text with the special tokens spelled
- * out; text without them.
+ * The output forms of engines: exact ids; special tokens by id and the rest as text; text with the special tokens
+ * spelled out; text without them.
  */
 export const WIRES = ["ids", "pieces", "markers", "text"] as const;
 export type Wire = (typeof WIRES)[number];
@@ -111,7 +111,7 @@ export type HistoryEntry =
       readonly args: string;
       readonly reasoning?: string;
       readonly result: string;
-      /** Of its result. */
+      /** Media of the call's result. */
       readonly media?: readonly Medium[];
     };
 

@@ -228,7 +228,7 @@ function checkSpecialIds(given: Case, { prompt }: CallRecord, report: Report): v
 
 const USER: TokenId = 1428;
 
-/** The same request has the same prompt, with what stands for each image and file. */
+/** Checks that equal requests have equal prompts, with a text for each image and file. */
 function checkPrompts(given: Case, plain: Run, streamed: Run, report: Report): void {
   const [first, other] = [plain, streamed].map(({ session }) => session.calls[0]?.prompt);
   if (first === undefined || other === undefined) return;
@@ -517,7 +517,7 @@ const MAX_CHARACTER_TOKENS = 3;
 
 function checkBudgets({ case: given, truth }: Look, report: Report): void {
   const { reasoningBudget, maxTokens } = given.demands;
-  // Of text, the tokens are those of the tokenizer, which the model may have split further, at the end also within a character.
+  // Tokens of text are the tokenizer's, which the model may have split further, at the end also within a character.
   const isSplit = given.choices.flat().some((message) => message.isSplit === true);
   const isCounted = given.wire === "pieces" && !isSplit;
   if (given.wire !== "ids" && !isCounted) return;

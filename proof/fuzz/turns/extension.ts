@@ -42,7 +42,10 @@ export function checkExtension(given: Case, { session }: Run, next: NextStep): V
   return !isWhole && isClean(given, session.calls) ? fail("a clean turn is not extended") : [];
 }
 
-/** What the engine was sent and has sampled. A token that ends the output unseen can only be taken for the end of a call. */
+/**
+ * The ids that the engine was sent and has sampled. An unseen token at the end of the output counts as the end of a
+ * call.
+ */
 function toBeginning({ engine }: Case, { prompt, completion, read }: CallRecord): TokenId[] {
   const ids = completion.ids.slice(0, read);
   const isUnseen = !engine.showsStopId && completion.reason === "stop";

@@ -1,4 +1,4 @@
-/** What each judge said when its results were last recorded, and how a new run differs. */
+/** The last recorded results of each judge, and the differences of a new run. */
 import * as z from "zod";
 import type { Check } from "./judge.ts";
 

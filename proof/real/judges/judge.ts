@@ -6,14 +6,17 @@ import * as z from "zod";
 export interface Judge {
   readonly name: string;
   readonly title: string;
-  /** Of its sources, where they are public. */
+  /** Address of the judge's sources, if they are public. */
   readonly url?: string;
   readonly version: string;
-  /** What it judges. */
+  /** The subject of the judgement. */
   readonly judges: string;
-  /** Commands of a shell that install it, in a folder of its own. */
+  /** Shell commands that install the judge, in a separate folder. */
   readonly setUp: string;
-  /** Commands that let it judge the gateway at `$GATEWAY_URL` (`…/v1`), in the same folder. Their exit code does not count. */
+  /**
+   * Commands that run the judge against the gateway at `$GATEWAY_URL` (`…/v1`), in the same folder. Their exit code is
+   * ignored.
+   */
   readonly run: string;
   /** Files below `proof/real/judges` that it needs beside it. */
   readonly files?: readonly string[];

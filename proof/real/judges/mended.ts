@@ -1,4 +1,4 @@
-/** What once failed in clients that were run, and what the gateway does since. The programs in `clients.json` check it. */
+/** Failures found by running clients, and their fixes in the gateway. The programs in `clients.json` check it. */
 import type { Fault } from "./expectation.ts";
 
 interface Mended {

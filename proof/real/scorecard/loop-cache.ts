@@ -1,6 +1,6 @@
 /**
- * What a server has in its cache of each prompt of a tool loop, by its own count: with ids put back, in the form of the call
- * alone, and as it is rendered without either.
+ * Measures the cached part of each prompt in a tool loop, by the server's own count: with restored ids, with the form
+ * of the call alone, and rendered without either.
  *
  *     node proof/real/scorecard/loop-cache.ts --state FOLDER --engine vllm --url http://127.0.0.1:18000
  *
@@ -46,7 +46,7 @@ const MODES: readonly Mode[] = [
   },
 ];
 
-/** As gpt-oss writes them: mostly the first. `F`: the function. */
+/** Headers in gpt-oss's forms, mostly the first. `F`: the function. */
 const HEADERS = [
   "<|channel|>commentary to=F <|constrain|>json",
   "<|channel|>commentary to=F <|constrain|>json",
@@ -147,7 +147,7 @@ function printAgain(message: ChatMessage): ChatMessage {
   return { ...message, ...(calls && { tool_calls: calls }) };
 }
 
-/** As clients do that name calls themselves: the form is lost with the id. */
+/** Renames calls like clients with their own ids: the form is lost with the id. */
 function renameCalls(message: ChatMessage): ChatMessage {
   const calls = message.tool_calls?.map((call) => ({ ...call, id: `toolu_${call.id.slice(-12)}` }));
   return { ...message, ...(calls && { tool_calls: calls }) };

@@ -1,7 +1,7 @@
 /**
- * What clients rely on and cannot check: `test/never-silently-wrong` as far as a chat endpoint can be asked. Only fields of OpenAI's own
- * API are sent, and reasoning, under the two names that servers have for it. Where it is in doubt what a request means, a refusal is as
- * good as the right answer.
+ * Guarantees that clients rely on and cannot check: the cases of `test/never-silently-wrong` that a chat endpoint can
+ * be tested for. Only fields of OpenAI's own API are sent, and reasoning, under the two names that servers have for it.
+ * If the meaning of a request is in doubt, a refusal counts as a right answer.
  */
 import { type Case, calling, WEATHER } from "./cases.ts";
 import type { Answer } from "./corpus.ts";

@@ -1,7 +1,7 @@
 /**
- * What gpt-oss was recorded to write, as cases: single answers (`test/fixtures/recordings`), and the turns of a real run
- * (`test/fixtures/swe-tape`). Each turn is a loop of one step: the client asks, gets the recorded completion, sends it back with its
- * reasoning and the recorded result, and asks again.
+ * Recorded output of gpt-oss, as cases: single answers (`test/fixtures/recordings`), and the turns of a real run
+ * (`test/fixtures/swe-tape`). Each turn is a loop of one step: the client sends a request, receives the recorded
+ * completion, sends it back with its reasoning and the recorded result, and continues.
  *
  * The model of the recording was offered namespaces of the system message, which no chat endpoint can offer. Here the tools are functions,
  * and recipients in headers name them: `repo_browser.search` is `functions.repo_browser_search`. Nothing else is changed.

@@ -55,12 +55,12 @@ function share(verdicts: Verdicts, name: keyof Verdict): string {
   return `${yes} of ${found.length} (${toPercent(found)} %)`;
 }
 
-/** Of the cases that were played. */
+/** The percentage of right answers in the played cases. */
 export function rightPercent({ verdicts }: Score): number {
   return toPercent(known(verdicts, "right"));
 }
 
-/** 100 only if it is all of them. */
+/** The percentage; 100 only if all are true. */
 function toPercent(found: readonly boolean[]): number {
   if (found.every(Boolean)) return 100;
   return Math.min(99, Math.round((100 * found.filter(Boolean).length) / found.length));
