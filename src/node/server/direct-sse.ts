@@ -33,8 +33,6 @@ export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
     const { outgoing } = env;
     // HTTP/2 has its own framing.
     if (!(outgoing instanceof ServerResponse)) return handler(request, env);
-    // The parser has just read the head. A body that arrived with it is available a microtask later: see `ClientRequest`.
-    await Promise.resolve();
     const afterResponse = watchResponse(outgoing);
     if (FRAMES_AGAIN) return handler(request, Object.assign(env, { afterResponse }));
     const sources: SseSource[] = [];

@@ -1,5 +1,5 @@
 /** Listens on a port, and shuts the server down gracefully. */
-import { createServer, IncomingMessage, Server, type ServerResponse } from "node:http";
+import { createServer, Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import type { SseBindings } from "../../api/reply/event-stream.ts";
@@ -71,7 +71,6 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     },
     createServer,
     serverOptions: {
-      IncomingMessage: ClientRequest,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       ...(webSockets && {
         shouldUpgradeCallback: (request) => isWebSocketUpgrade(request, webSocketPaths),
@@ -208,32 +207,6 @@ async function drain(
   await Promise.race([shutdown.idle(), graceOver.promise]);
   clearTimeout(stop);
   clearTimeout(cut);
-}
-
-/** A client's request with immediate access to a short body that arrived together with the head. */
-export class ClientRequest extends IncomingMessage {
-  #body: Buffer | undefined;
-
-  /**
-   * The whole body, if all of it has arrived and was not read; available until the event `end`. `@hono/node-server` checks this
-   * property before it listens for the parts of a body and for its end, which halves the time to read a short body.
-   */
-  get rawBody(): Buffer | undefined {
-    if (this.#body === undefined && this.#hasArrived) {
-      const body: unknown = this.read();
-      if (body instanceof Buffer) this.#body = body;
-      // The body is not kept as long as the answer lasts.
-      this.once("end", () => (this.#body = undefined));
-      // The adapter drains an incompletely read request.
-      this.resume();
-    }
-    return this.#body;
-  }
-
-  get #hasArrived(): boolean {
-    const { readableLength: length } = this;
-    return length > 0 && !this.readableDidRead && Number(this.headers["content-length"]) === length;
-  }
 }
 
 /** Progress of a connected client. */
