@@ -14,8 +14,6 @@ export interface GatewayTool {
   readonly namespace?: ToolNamespace;
   /** Functions in the developer message, next to the client's, such as MCP tools. Arguments are JSON. */
   readonly functions?: readonly GatewayToolFunction[];
-  /** Whether the functions are hidden until a search finds them. */
-  readonly isDeferred?: boolean;
   /**
    * Whether call bodies are code, passed on unchanged. Otherwise they are JSON arguments, normalized like any
    * function's.
@@ -58,6 +56,8 @@ export interface GatewayToolFunction {
   readonly recipient: string;
   /** The definition in the developer message. */
   readonly shown: NamespacedFunction;
+  /** Whether the function is hidden until a search finds it. */
+  readonly isDeferred?: boolean;
 }
 
 export interface ToolOrigin {

@@ -7,6 +7,7 @@ import { lazy } from "../../lazy.ts";
 import { refusal } from "../errors.ts";
 import { parseWith } from "../request/parse-request.ts";
 import type { Declaration } from "../tools/hosted-tools.ts";
+import { MAX_NAMES } from "../tools/mcp-declaration.ts";
 import type { CountRequest } from "./request.ts";
 
 export interface ServerTool {
@@ -88,14 +89,16 @@ function toToolRules({
   default_config: common,
   configs,
 }: Partial<z.output<ReturnType<typeof mcpToolset>>> = {}) {
-  const named = (enabled: boolean) =>
+  const named = (member: "enabled" | "defer_loading", value: boolean) =>
     Object.entries(configs ?? {}).flatMap(([name, config]) =>
-      config.enabled === enabled ? [name] : [],
+      config[member] === value ? [name] : [],
     );
   return {
-    denied_tools: named(false),
+    denied_tools: named("enabled", false),
     defer_loading: common?.defer_loading,
-    ...(common?.enabled === false && { allowed_tools: named(true) }),
+    deferred_tools: named("defer_loading", true),
+    shown_tools: named("defer_loading", false),
+    ...(common?.enabled === false && { allowed_tools: named("enabled", true) }),
   };
 }
 
@@ -107,7 +110,13 @@ const mcpToolset = lazy(() =>
   z.object({
     mcp_server_name: z.string(),
     default_config: mcpToolConfig().nullish(),
-    configs: z.record(z.string(), mcpToolConfig()).nullish(),
+    configs: z
+      .record(z.string(), mcpToolConfig())
+      .refine(
+        (configs) => Object.keys(configs).length <= MAX_NAMES,
+        `has more than ${MAX_NAMES} entries`,
+      )
+      .nullish(),
   }),
 );
 

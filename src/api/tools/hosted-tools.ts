@@ -83,8 +83,8 @@ export function withTools(others: HostedTools, tools: readonly GatewayTool[]): H
     ...others,
     tools,
     namespaces: tools.flatMap(({ namespace }) => namespace ?? []),
-    functions: tools.flatMap(({ functions = [], isDeferred }) =>
-      isDeferred ? [] : functions.map(({ shown }) => shown),
+    functions: tools.flatMap(({ functions = [] }) =>
+      functions.flatMap(({ shown, isDeferred }) => (isDeferred ? [] : [shown])),
     ),
   };
 }

@@ -6,7 +6,8 @@ import { toShownUrl } from "../../tools/mcp/shown-url.ts";
 
 const MAX_HEADERS = 32;
 const MAX_HEADER_LENGTH = 8192;
-const MAX_NAMES = 256;
+/** Most names in a list of a declaration. */
+export const MAX_NAMES = 256;
 
 /** Headers of the protocol and the connection, which a declaration must not set. */
 const OWN_HEADERS =
@@ -60,8 +61,10 @@ export const mcpDeclaration = lazy(() =>
         )
         .nullish(),
       defer_loading: z.boolean().nullish(),
-      /** Anthropic's field: tools that are disabled individually. */
+      /** Anthropic's fields: tools that are disabled, deferred or shown individually. */
       denied_tools: names().nullish(),
+      deferred_tools: names().nullish(),
+      shown_tools: names().nullish(),
       allowed_tools: z.union([names(), toolFilter()]).nullish(),
       require_approval: z
         .union([
@@ -93,6 +96,16 @@ export function toPolicy({
           : { always: toFilter(required.always), never: toFilter(required.never) },
     }),
   };
+}
+
+/** Which tools are shown only once a search has found them, by their names on the server. */
+export function toDeferral({
+  defer_loading: isCommon,
+  deferred_tools: deferred,
+  shown_tools: shown,
+}: McpDeclaration): (name: string) => boolean {
+  const exceptions = new Set(isCommon ? shown : deferred);
+  return (name) => exceptions.has(name) !== (isCommon ?? false);
 }
 
 /** The declaration for responses and the store, without credentials, which an address can also contain. */

@@ -15,7 +15,7 @@ import { refusal } from "../errors.ts";
 import type { RequestMedia } from "../media/request-media.ts";
 import { parseWith } from "../request/parse-request.ts";
 import type { Declaration } from "./hosted-tools.ts";
-import { type McpDeclaration, mcpDeclaration, toPolicy } from "./mcp-declaration.ts";
+import { type McpDeclaration, mcpDeclaration, toDeferral, toPolicy } from "./mcp-declaration.ts";
 
 export interface McpRequest {
   readonly toolbox: McpToolbox;
@@ -100,7 +100,7 @@ interface Wanted {
   readonly description: string | undefined;
   /** Whether the request declares the server itself. An earlier listing of it is then used. */
   readonly isDeclared: boolean;
-  readonly isDeferred: boolean | null | undefined;
+  readonly isDeferred: (name: string) => boolean;
   readonly param: string;
 }
 
@@ -120,7 +120,7 @@ function toWanted({ fields, param }: Declaration, request: McpRequest): Wanted {
       policies: [withApproval(policy, request)],
       description: declared.server_description ?? undefined,
       isDeclared: true,
-      isDeferred: declared.defer_loading,
+      isDeferred: toDeferral(declared),
       param,
     };
   }
@@ -133,7 +133,7 @@ function toWanted({ fields, param }: Declaration, request: McpRequest): Wanted {
     policies: [operators.policy, ownPolicy],
     description: declared.server_description ?? operators.description,
     isDeclared: false,
-    isDeferred: declared.defer_loading,
+    isDeferred: toDeferral(declared),
     param,
   };
 }
@@ -227,7 +227,7 @@ async function openServer(
         policies,
         description,
         style: request.style,
-        isDeferred: isDeferred ?? false,
+        isDeferred,
         readMedia: request.media.readResult,
       }),
       ...(known === undefined && { listing: { label, tools: allowed, param } }),

@@ -75,7 +75,9 @@ export function withToolSearch(
     ? []
     : [
         ...deferred.map((each) => toDeferredFunction(each, style, shield)),
-        ...shown.tools.flatMap(({ isDeferred, functions: own = [] }) => (isDeferred ? own : [])),
+        ...shown.tools.flatMap(({ functions: own = [] }) =>
+          own.filter(({ isDeferred }) => isDeferred),
+        ),
       ];
   if (all.length === 0)
     return { hosted: shown, deferred: undefined, toolChoice, forced: undefined };
@@ -100,9 +102,16 @@ export function withToolSearch(
 
 /** Shows the tools of deferred servers, because there is no search for them. */
 function withAllShown(hosted: HostedTools): HostedTools {
-  if (!hosted.tools.some(({ isDeferred }) => isDeferred)) return hosted;
-  const tools = hosted.tools.map((tool): GatewayTool => ({ ...tool, isDeferred: false }));
+  if (!hosted.tools.some(hasDeferred)) return hosted;
+  const tools = hosted.tools.map(({ functions, ...tool }): GatewayTool => {
+    const all = functions?.map((each) => ({ ...each, isDeferred: false }));
+    return { ...tool, ...(all && { functions: all }) };
+  });
   return withTools(hosted, tools);
+}
+
+function hasDeferred({ functions = [] }: GatewayTool): boolean {
+  return functions.some(({ isDeferred }) => isDeferred);
 }
 
 function toDeferredFunction(

@@ -23,8 +23,8 @@ export interface McpToolOptions {
   /** A description of the server. */
   readonly description?: string | undefined;
   readonly style: NamespaceStyle;
-  /** Whether tools are hidden until a search finds them. */
-  readonly isDeferred?: boolean | undefined;
+  /** Whether the tool with this name on the server is hidden until a search finds it. Absent: no tool is. */
+  readonly isDeferred?: (name: string) => boolean;
   /** Reader of images and files. Undefined: a note replaces each in a result. */
   readonly readMedia?: ReadMedia | undefined;
 }
@@ -36,7 +36,6 @@ export function createMcpTool(options: McpToolOptions): GatewayTool {
   return {
     name: mcpToolName(server.label),
     functions,
-    ...(options.isDeferred && { isDeferred: true }),
     rawBody: false,
     accepts: (recipient) => byRecipient.has(recipient),
     origin: (recipient) => toOrigin(server.label, recipient, byRecipient.get(recipient)),
@@ -66,7 +65,14 @@ export function mcpToolName(label: string): string {
   return `mcp:${label}`;
 }
 
-function toFunctions({ server: { label }, tools, policies, description, style }: McpToolOptions) {
+function toFunctions({
+  server: { label },
+  tools,
+  policies,
+  description,
+  style,
+  isDeferred,
+}: McpToolOptions) {
   const namespace = { name: label, ...(description && { description }) };
   // Tools are named before the policies filter them, so that a name does not depend on the policies.
   const names = toToolNames(tools.map(({ name }) => name));
@@ -78,7 +84,12 @@ function toFunctions({ server: { label }, tools, policies, description, style }:
     const recipient = toolRecipient(label, name, style);
     const parameters = fromPlainJson(tool.inputSchema);
     const shown = { name, description: tool.description, parameters, namespace };
-    functions.push({ name: qualifiedName(label, name), recipient, shown });
+    functions.push({
+      name: qualifiedName(label, name),
+      recipient,
+      shown,
+      ...(isDeferred?.(tool.name) && { isDeferred: true }),
+    });
     byRecipient.set(recipient, tool);
   }
   return { functions, byRecipient };

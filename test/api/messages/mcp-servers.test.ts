@@ -6,7 +6,7 @@ import type {
 import { describe, expect, test } from "vitest";
 import { MODEL } from "../../helpers/browsing-app.ts";
 import { createMcpApp } from "../../helpers/mcp-app.ts";
-import { LOOKUP, startMcpServer } from "../../helpers/mcp-server.ts";
+import { ERASE, LOOKUP, startMcpServer } from "../../helpers/mcp-server.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 
 const LOOK =
@@ -111,6 +111,32 @@ describe("a server of the request", () => {
   });
 });
 
+test.each<[string, object, boolean]>([
+  ["deferred, and the others shown", { configs: { "look.up": { defer_loading: true } } }, false],
+  [
+    "shown, and the others deferred",
+    { default_config: { defer_loading: true }, configs: { "look.up": { defer_loading: false } } },
+    true,
+  ],
+  [
+    "shown where the request has no search",
+    { configs: { "look.up": { defer_loading: true } } },
+    true,
+  ],
+])("a single tool is %s", async (what, fields, isShown) => {
+  const { url } = await startMcpServer();
+  const engine = scriptedEngine([FINAL]);
+  const { post } = createMcpApp({ engine, settings: allowed });
+  const hasSearch = !what.endsWith("no search");
+  const tools = [
+    ...(hasSearch ? [{ type: "tool_search_tool_bm25", name: "tool_search_tool_bm25" }] : []),
+    { type: "mcp_toolset", mcp_server_name: "words", ...fields },
+  ];
+  expect((await post("/v1/messages", { ...toBody(url), tools })).status).toBe(200);
+  expect(engine.prompts[0]?.includes(LOOKUP.description)).toBe(isShown);
+  expect(engine.prompts[0]?.includes(ERASE.description)).toBe(!isShown || !hasSearch);
+});
+
 test("a server of the operator's, by its name, with or without its address", async () => {
   const { url } = await startMcpServer();
   const engine = scriptedEngine([FINAL, FINAL]);
@@ -130,6 +156,14 @@ describe("is refused with the field", () => {
       allowed,
       { mcp_servers: [], ...toolset() },
       'mcp_servers: has no server with the name "words"',
+    ],
+    [
+      "for more names than a declaration may have",
+      allowed,
+      toolset({
+        configs: Object.fromEntries(Array.from({ length: 257 }, (_, at) => [`t${at}`, {}])),
+      }),
+      "tools[0].configs: has more than 256 entries",
     ],
     [
       "for a server that does not answer",
