@@ -1,6 +1,8 @@
 /** A member of a later version is skipped, unless the answer would not be the one it asks for: that is a 400. */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
 import { createBrowsingApp, MODEL } from "../helpers/browsing-app.ts";
+import { startTestGateway } from "../helpers/gateway.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
 const NEW = "of_2027";
@@ -254,4 +256,65 @@ const REFUSED: readonly Row[] = [
 
 test.each(REFUSED)("%s: a new %s, is a 400", async (path, _, fields) => {
   expect(await statusOf(path, fields)).toBe(400);
+});
+
+/** The types of the replies to a message on a WebSocket, up to the last one of a known request behind it. */
+async function repliesTo(message: object, lane?: string): Promise<string[]> {
+  const engine = scriptedEngine(() => "<|channel|>final<|message|>Done.<|return|>");
+  const gateway = await startTestGateway({ engine });
+  onTestFinished(() => gateway.close());
+  const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`);
+  const types: string[] = [];
+  const last = Promise.withResolvers<void>();
+  socket.addEventListener("message", ({ data }) => {
+    const { type, response } = reply.parse(JSON.parse(String(data)));
+    types.push(type);
+    if (type === "response.completed" && response?.metadata["is"] === "last") last.resolve();
+  });
+  socket.addEventListener("close", () => last.reject(new Error("the connection was closed")));
+  socket.addEventListener("open", () => {
+    const known = { ...CREATE, stream_id: lane, metadata: { is: "last" } };
+    for (const each of [message, known]) socket.send(JSON.stringify(each));
+  });
+  await last.promise;
+  socket.close();
+  return types;
+}
+
+const reply = z.looseObject({
+  type: z.string(),
+  response: z.looseObject({ metadata: z.record(z.string(), z.string()) }).optional(),
+});
+const CREATE = { type: "response.create", model: MODEL, input: "Hello" };
+const STEER = { type: "response.steer", previous_response_id: "resp_0", input: "More" };
+
+test.each<[string, object]>([
+  ["member of a request", { ...CREATE, [NEW]: { a: [1] }, event_id: "e", client_event_id: NEW }],
+  ["member beside a lane", { ...CREATE, stream_id: "a", lane: { id: NEW } }],
+  ["value of an enumeration", { ...CREATE, service_tier: NEW, text: { verbosity: NEW } }],
+  ["option of the cache", { ...CREATE, prompt_cache_options: { mode: NEW, ttl: NEW, [NEW]: 1 } }],
+  ["item", { ...CREATE, input: [HELLO, { type: NEW, [NEW]: 1 }] }],
+  ["tool", { ...CREATE, tools: [{ type: NEW, [NEW]: 1 }] }],
+  ["include", { ...CREATE, include: [NEW] }],
+])("on a WebSocket: a new %s is skipped", async (_, message) => {
+  const types = await repliesTo(message, "stream_id" in message ? "a" : undefined);
+  expect(types.filter((type) => type === "response.completed")).toHaveLength(2);
+  expect(types).not.toContain("error");
+});
+
+test.each<[string, object, string[]]>([
+  ["type of message", { type: `response.${NEW}`, [NEW]: { a: [1] } }, []],
+  ["type of any length", { type: NEW.repeat(10_000), stream_id: "a" }, []],
+  [
+    "member of input for a response",
+    { ...STEER, [NEW]: 1, mode: NEW, stream_id: "a" },
+    ["response.steer.failed"],
+  ],
+  ["name of a lane, which no event could have", { ...CREATE, stream_id: "a b" }, ["error"]],
+  ["kind of lane, likewise", { ...CREATE, stream_id: { id: NEW } }, ["error"]],
+  ["kind of type", { type: { name: NEW } }, ["error"]],
+])("on a WebSocket: a new %s, ends nothing", async (_, message, expected) => {
+  const types = await repliesTo(message);
+  expect(types.filter((type) => type === "error" || type.includes("steer"))).toEqual(expected);
+  expect(types.filter((type) => type === "response.completed")).toHaveLength(1);
 });
