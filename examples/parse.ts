@@ -3,8 +3,8 @@
 import { createParser, toFinishReason } from "../src/harmony/index.ts";
 import { o200kHarmony } from "../src/tokenizer/index.ts";
 
-// The start token is missing before `assistant`, a second channel is glued to the recipient, the arguments
-// have a bracket too many, and the model goes on after its call, imagining the result.
+// The start token is missing before `assistant`, a second channel is glued to the recipient, the arguments have a
+// bracket too many, and the model continues after its call, inventing the result.
 const completion = [
   "<|channel|>analysis<|mess",
   "age|>They ask about Rome. Call the to",

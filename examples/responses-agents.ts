@@ -1,6 +1,6 @@
 /**
- * The OpenAI Agents SDK over the Responses API, which is what it speaks by itself: a streamed run with reasoning and
- * three tool calls. Run: `node examples/responses-agents.ts`, with `BASE_URL` if the gateway is elsewhere.
+ * The OpenAI Agents SDK over the Responses API, its default: a streamed run with reasoning and three tool calls. Run:
+ * `node examples/responses-agents.ts`, with `BASE_URL` if the gateway is elsewhere.
  */
 import { Agent, OpenAIResponsesModel, run, setTracingDisabled, tool } from "@openai/agents";
 import OpenAI from "openai";

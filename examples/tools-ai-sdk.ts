@@ -1,7 +1,7 @@
 /**
- * Web search with the Vercel AI SDK: the gateway searches and reads pages, and the SDK gives what was found as sources.
- * Start the gateway with `--builtin-tools browser`. Run: `node examples/tools-ai-sdk.ts`, with `BASE_URL` if the gateway is
- * elsewhere.
+ * Web search with the Vercel AI SDK: the gateway searches and reads pages, and the SDK returns the results as sources.
+ * Start the gateway with `--builtin-tools browser`. Run: `node examples/tools-ai-sdk.ts`, with `BASE_URL` if the
+ * gateway is elsewhere.
  */
 import { createOpenAI } from "@ai-sdk/openai";
 import { streamText } from "ai";

@@ -1,7 +1,7 @@
 /**
- * Web search through Anthropic's SDK: the blocks of what the model searched and read, and an answer whose blocks cite it.
- * Start the gateway with `--builtin-tools browser`. Run: `node examples/tools-anthropic.ts`, with `BASE_URL` if the gateway is
- * elsewhere.
+ * Web search through Anthropic's SDK: blocks for the model's searches and pages, and an answer whose blocks cite them.
+ * Start the gateway with `--builtin-tools browser`. Run: `node examples/tools-anthropic.ts`, with `BASE_URL` if the
+ * gateway is elsewhere.
  */
 import Anthropic from "@anthropic-ai/sdk";
 

@@ -1,6 +1,7 @@
 /**
- * Web search through OpenAI's SDK: what the model searched and opened, and an answer that cites it. Start the gateway with
- * `--builtin-tools browser`. Run: `node examples/tools-openai.ts`, with `BASE_URL` if the gateway is elsewhere.
+ * Web search through OpenAI's SDK: the model's searches and opened pages, and an answer that cites them. Start the
+ * gateway with `--builtin-tools browser`. Run: `node examples/tools-openai.ts`, with `BASE_URL` if the gateway is
+ * elsewhere.
  */
 import OpenAI from "openai";
 

@@ -1,6 +1,6 @@
 /**
- * Bundles the pages for browsers into a folder, each file with compressed copies beside it. In a clone, without a build, the
- * browser loads all modules one by one.
+ * Bundles the pages for browsers into a folder, each file with compressed copies next to it. In a clone, without a
+ * build, the browser loads all modules one by one.
  */
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -56,7 +56,10 @@ function toPath(module: string): string {
   return join(ROOT, `${module}.ts`);
 }
 
-/** The module that asks for the first data runs without waiting for the others. It has its state once: it is imported, not bundled again. */
+/**
+ * The module that requests the first data runs without waiting for the others. Its state exists once, because it is
+ * imported and not bundled again.
+ */
 function importedEarly(early: string): Plugin {
   const name = early.slice(early.lastIndexOf("/") + 1);
   return {

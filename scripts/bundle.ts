@@ -1,12 +1,12 @@
 /**
- * Bundles the command with what it depends on, into `dist/command`: a start from 500 files takes twice the CPU. The tokenizer's
- * own modules become one: alone, reading each of them is a third of the time until it is ready. The other modules of the
- * package's exports stay as the compiler wrote them. The pages are bundled by `bundle-pages.ts`; `dist/static` has the chat once more, for
- * Workers. Part of `npm run build`.
+ * Bundles the command with its dependencies, into `dist/command`: a start from 500 files takes twice the CPU. The
+ * tokenizer's own modules become one: alone, reading each of them is a third of the time until it is ready. The other
+ * modules of the package's exports stay as the compiler wrote them. The pages are bundled by `bundle-pages.ts`;
+ * `dist/static` has the chat once more, for Workers. Part of `npm run build`.
  *
  * Bun and Deno run the modules: Bun replaces some packages with its own, which are no longer there in a bundle.
  *
- * Licences of what is bundled go into `dist/THIRD-PARTY-NOTICES`.
+ * Licences of bundled packages go into `dist/THIRD-PARTY-NOTICES`.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";

@@ -1,4 +1,4 @@
-/** `docs/fields.md`: what is done with each field of a chat request, made from the list in the code. */
+/** `docs/fields.md`: the handling of each field of a chat request, made from the list in the code. */
 import { FIELD_GROUPS, TREATMENTS } from "./chat-fields.ts";
 
 export function toFieldsDocument(): string {

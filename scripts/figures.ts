@@ -9,7 +9,7 @@ import * as z from "zod";
 /** Where a measurement comes from. */
 const source = {
   command: z.string(),
-  /** Without changes beside it. */
+  /** The measured commit, without uncommitted changes. */
   commit: z.string().regex(/(?<!-dirty)$/),
   date: z.iso.date(),
   machine: z.string(),

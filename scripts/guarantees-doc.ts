@@ -1,4 +1,6 @@
-/** `docs/guarantees.md`: what a request can demand and how each engine enforces it, generated from the capabilities. */
+/**
+ * `docs/guarantees.md`: the demands of a request and their enforcement by each engine, generated from the capabilities.
+ */
 import { FAULTS } from "../proof/fuzz/turns/faults.ts";
 import type { Capabilities } from "../src/engines/engine.ts";
 import { ALL_SAMPLING, SAMPLING_FIELDS } from "../src/engines/sampling.ts";
@@ -121,7 +123,7 @@ export function toGuaranteesDocument(): string {
   return `${HEAD}${rows.join("\n")}\n${TAIL}`;
 }
 
-/** Demands that each engine meets alike share a row. */
+/** Demands with equal results for each engine share a row. */
 function byCells(): Map<string, string[]> {
   const rows = new Map<string, string[]>();
   for (const { fields, how } of DEMANDS) {

@@ -1,4 +1,7 @@
-/** The revisions of the vendors' APIs that clients send by themselves, and what the gateway does with each: for a table in the docs. */
+/**
+ * The revisions of the vendors' APIs that clients send by default, and the gateway's handling of each, for a table in
+ * the docs.
+ */
 import { toAligned } from "./figures.ts";
 
 interface Revision {

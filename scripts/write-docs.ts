@@ -27,7 +27,7 @@ export function toDocs(figures: Figures): Map<string, string> {
   const pages = findPages(ROOT).map((page) => [page, readFileSync(join(ROOT, page), "utf8")]);
   return new Map(
     Object.entries({
-      // These have parts between text of their own.
+      // These pages have generated parts between hand-written text.
       ...Object.fromEntries(
         pages.map(([page, text = ""]) => [
           page,

@@ -42,7 +42,7 @@ export async function startHelper(module: URL, options: HelperOptions): Promise<
   return {
     pid: child.pid ?? 0,
     greeting,
-    // Replies say nothing of what they reply to, so a message waits for the reply to the one before.
+    // Replies do not name their messages, so a message waits for the reply to the previous one.
     ask(message) {
       const reply = previous.then(() => {
         const answer = receive();

@@ -5,7 +5,7 @@ import type { Results } from "./results.ts";
 import { toSizesTable } from "./sizes/table.ts";
 import { judge, toText } from "./targets.ts";
 
-/** Only of what was measured. */
+/** Figures of the measured suites only. */
 export function toFigures(results: Results): Figures {
   const { machine, command, streaming, text, sizes } = results;
   const source = {

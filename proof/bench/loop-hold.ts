@@ -2,11 +2,11 @@
  * Measures how long one request blocks the others, for the worst known bodies. `node proof/bench/loop-hold.ts [word …]` runs
  * those whose name contains one of the words; `--root DIR` uses the gateway of another checkout.
  *
- * The gateway runs in a process of its own, as does the engine behind it. The result is the CPU time its thread spends
- * between two iterations of the event loop, minus `JSON.parse` of the body. Unlike the time of a parallel `/health`
- * request, which is printed beside it, it hardly depends on other load on the machine. Each round sends different
- * texts, so that nothing is cached, and the best round counts. The exit code is 1 if a request blocks the loop for
- * longer than allowed.
+ * The gateway and the engine run in separate processes. The result is the CPU time its thread spends between two
+ * iterations of the event loop, minus `JSON.parse` of the body. Unlike the time of a parallel `/health` request, which
+ * is printed beside it, it hardly depends on other load on the machine. Each round sends different texts, so that
+ * nothing is cached, and the best round counts. The exit code is 1 if a request blocks the loop for longer than
+ * allowed.
  */
 import { Agent, request } from "node:http";
 import { pathToFileURL } from "node:url";

@@ -1,6 +1,4 @@
-/**
- * Compares what a browser loads of the pages, after gzip, with their budgets. Fails if one is exceeded.
- */
+/** Compares the sizes of the pages' files, after gzip, with their budgets. Fails if one is exceeded. */
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -64,7 +62,7 @@ async function sizesOf({ entry }: PageDescription): Promise<ReadonlyMap<string, 
   );
 }
 
-/** A script and what it imports before it runs, directly or not. */
+/** A script and its static imports, direct and indirect. */
 async function staticImports(
   { entry }: PageDescription,
   script: string,

@@ -65,7 +65,7 @@ function streamingTables({ streaming = {} }: Results): string[] {
   });
 }
 
-/** A row for each contender: what was measured, and before it the ratio to `other` where it is compared. */
+/** A row for each contender: the measured value, after the ratio to `other` if it is compared. */
 function comparedTable(
   { name, title, columns }: Scenario,
   measured: Readonly<Record<string, Readonly<Record<string, Measured>>>>,

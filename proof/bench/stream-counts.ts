@@ -3,8 +3,8 @@
  *
  *     npm run build && node proof/bench/stream-counts.ts [1000 2000 4000 8000]
  *
- * A process of its own for each number. A stream takes a socket to the client and one to the engine: `ulimit -n` has to
- * allow twice the streams and some more.
+ * Each number is measured in a separate process. A stream takes a socket to the client and one to the engine: `ulimit
+ * -n` has to allow twice the streams and some more.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { rssKib } from "./child.ts";

@@ -1,4 +1,4 @@
-/** The clients of the load generator, beside servers that close connections. */
+/** The clients of the load generator, with servers that close connections. */
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -46,7 +46,7 @@ function connect(): { readonly ended: () => number } {
   return { ended: () => ends };
 }
 
-/** Asks, and answers what arrives on the connection with this number. */
+/** Sends a request, and answers it on the connection with this number. */
 async function exchange(connection: number, ended: () => number): Promise<void> {
   const before = ended();
   stream.ask(createRequest("chat"));

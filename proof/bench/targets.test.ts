@@ -4,7 +4,7 @@ import { describeMachine } from "./machine.ts";
 import { toMeasured } from "./statistics.ts";
 import { judge } from "./targets.ts";
 
-/** @param own milliseconds of the gateway's next turn, beside those of js-tiktoken */
+/** @param own milliseconds of the gateway's next turn, to compare with js-tiktoken's */
 function judgeNextTurn(own: number, jsTiktoken: number) {
   const row = { tokens: 100_000, seenMs: own, jsTiktokenMs: jsTiktoken };
   const conversations = [

@@ -1,4 +1,4 @@
-/** The figures of performance: what was measured for each, and whether its bound is kept. */
+/** The figures of performance: the measured value of each, and whether its bound is kept. */
 import { compareContenders, type Results } from "./results.ts";
 
 export interface Verdict {

@@ -1,7 +1,7 @@
 /**
- * Compares the tokenizer with js-tiktoken by kind of text: `npx vitest bench --run proof/bench/tokenizer`. Each call gets the
- * next of many texts, more than fit into the cache of pieces, so that nothing is cached. `npm run bench -- --suite
- * text` measures more encoders, each in a process of its own.
+ * Compares the tokenizer with js-tiktoken by kind of text: `npx vitest bench --run proof/bench/tokenizer`. Each call
+ * gets the next of many texts, more than fit into the cache of pieces, so that nothing is cached. `npm run bench --
+ * --suite text` measures more encoders, each in a separate process.
  */
 import { Tiktoken } from "js-tiktoken/lite";
 import o200kBase from "js-tiktoken/ranks/o200k_base";

@@ -1,4 +1,4 @@
-/** The workflow that compares a pull request with what it is merged into. */
+/** The workflow that compares a pull request with its target branch. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

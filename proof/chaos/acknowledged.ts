@@ -1,4 +1,7 @@
-/** Clients that note what a gateway acknowledged until it was killed, and what must be readable of that afterwards, by whom. */
+/**
+ * Clients that note the acknowledged entries of a gateway until it is killed, and check that their tenants can read
+ * them afterwards.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
 import { findStreamProblem } from "../fuzz/check-response.ts";

@@ -1,4 +1,4 @@
-/** The gateway as an operator starts it, in a process of its own, with its health monitored. */
+/** The gateway in a separate process, started like an operator's, with its health monitored. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

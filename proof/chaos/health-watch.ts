@@ -1,4 +1,4 @@
-/** Requests `/health` continuously, in a thread of its own, and keeps the longest response time. */
+/** Requests `/health` continuously, in a separate thread, and keeps the longest response time. */
 import { workerData } from "node:worker_threads";
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sendHalf } from "./clients.ts";
 import { onStage, type Phase, type Stage, tell } from "./phase.ts";
 
-/** Several times what the short streams take alone, and less than the long ones. */
+/** Several times the duration of the short streams alone, and less than the long ones. */
 const GRACE_MS = 8_000;
 /** For closing, on a busy machine. */
 const MARGIN_MS = 3_000;

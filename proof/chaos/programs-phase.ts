@@ -14,7 +14,7 @@ export const programsPhase: Phase = {
   run: (random) => runPrograms(random, { programs: PROGRAMS.length, clients: 60 }),
 };
 
-/** The behaviour of each beside answering, in the words of `test/helpers/mcp-program.ts`. */
+/** The behaviour of each program in addition to answering, in the terms of `test/helpers/mcp-program.ts`. */
 const PROGRAMS = [
   `flood("\\n");`,
   `flood("x\\n");`,

@@ -1,6 +1,6 @@
 /**
- * A Redis that shifts its replies, hangs, refuses one kind of command or lies: nobody reads another's response, the gateway
- * lives, and everything is served again when Redis is right again.
+ * A Redis that shifts its replies, hangs, refuses one kind of command or lies: no client reads another's response, the
+ * gateway lives, and everything is served again when Redis is right again.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";

@@ -25,7 +25,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Several times what any phase takes, also on a busy machine. One that exceeds it is stuck, and so is the run. */
+/** Several times the duration of any phase on a busy machine. A phase that exceeds it hangs, and so does the run. */
 const PHASE_LIMIT_MS = 600_000;
 
 const seed = Number(values.seed);

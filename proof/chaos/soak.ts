@@ -29,7 +29,7 @@ export async function soak(minutes: number, seed: number): Promise<boolean> {
   const random = createRandom(seed);
   const rows: Row[] = [];
   const settings = {
-    // Filled within the first samples, so that what is stored does not look like a leak.
+    // The store is full within the first samples, so that stored entries do not look like a leak.
     storeMaxEntries: 300,
     storeMaxBytes: 3_000_000,
     storeTtlSeconds: 60,
@@ -73,7 +73,7 @@ export async function soak(minutes: number, seed: number): Promise<boolean> {
   return violations.length + growth.length === 0;
 }
 
-/** Just below what the memory of texts keeps of one entry: half of its bytes, of which a character of tools counts eight. */
+/** Just below the largest entry of the text cache: half of its bytes, of which a character of tools counts eight. */
 const REMEMBERED_LENGTH = 2_097_000;
 
 /**

@@ -1,6 +1,7 @@
 /**
- * `kill -9` of one of two gateways over one file or database, or of both, in the middle of their load: what was acknowledged can be read
- * through each of them afterwards, by its tenant alone; nothing is half there, and the gateway that survives goes on.
+ * `kill -9` of one of two gateways over one file or database, or of both, in the middle of their load: acknowledged
+ * entries can be read through each of them afterwards, only by their tenant; no entry is incomplete, and the surviving
+ * gateway continues.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +24,7 @@ import { onStage, type Phase, type Stage } from "./phase.ts";
 const GATEWAYS = 2;
 /** Half of them at each gateway. */
 const CLIENTS = 8;
-/** The kill comes when so many at most were acknowledged, and a moment later. */
+/** Maximum number of acknowledged entries at which the kill follows, after a moment. */
 const MOST_CREATED = 24;
 const LAST_MS = 100;
 const DEAD_AFTER_MS = 30_000;
@@ -38,7 +39,7 @@ export interface StoreKillOptions {
   readonly kills: number;
   /** The kinds of entries that clients create. Background responses take half a minute longer. */
   readonly kinds?: readonly CreatedKind[];
-  /** `postgres://…`, whose tables have no entries of others. Absent: a file of its own. */
+  /** `postgres://…`, whose tables have no entries of others. Absent: a separate file. */
   readonly store?: string | undefined;
 }
 

@@ -11,7 +11,7 @@ export interface Arm {
   readonly proves?: string;
 }
 
-/** To compare something else: one line here. The first is what the others are compared with. */
+/** The arms, one per line. All are compared with the first. */
 export const ARMS: readonly Arm[] = [
   { name: "engine", about: "the engine's own chat endpoint" },
   { name: "guide", about: "the gateway as it comes", settings: { layout: "guide" } },
@@ -35,7 +35,7 @@ export const ARMS: readonly Arm[] = [
 ];
 
 export interface OpenArm extends Endpoint {
-  /** By kind, how often the gateway has repaired or steered what the model wrote. */
+  /** Number of repairs and steering steps of the gateway, by kind. */
   repairs(): Promise<Readonly<Record<string, number>>>;
   close(): Promise<void>;
 }

@@ -108,7 +108,7 @@ function nextCall(said: string, results: number): { name: string; args: string }
   ][results];
 }
 
-/** Raw, with a header that is broken where the case says so. */
+/** Raw output, with a broken header in the cases that require it. */
 function write(prompt: string): string {
   const user = prompt.slice(prompt.lastIndexOf("<|start|>user<|message|>") + 24);
   const call = nextCall(user, user.split("<|start|>functions.").length - 1);
@@ -129,7 +129,7 @@ type ChatRequest = z.infer<typeof chatRequest>;
 
 const asked: ChatRequest[] = [];
 
-/** The engine's own endpoint, which cannot read what is broken. */
+/** The engine's own endpoint, which cannot read broken output. */
 function chat(body: string): { status: number; reply: object } | "break" {
   const request = chatRequest.parse(JSON.parse(body));
   asked.push(request);

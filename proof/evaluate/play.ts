@@ -1,4 +1,4 @@
-/** Plays a case of the suite against a chat endpoint, as an agent without a prompt of its own. */
+/** Plays a case of the suite against a chat endpoint, as an agent without its own prompt. */
 import * as z from "zod";
 import type { FunctionCall, Judge } from "./judge.ts";
 import type { Case } from "./suite.ts";
@@ -87,7 +87,7 @@ export async function playCase(
   return end(valid ? "" : problem || "check");
 }
 
-/** It took too long, the connection broke, or the answer is no JSON: the other plays go on. */
+/** The result of a timeout, a broken connection, or an answer that is not JSON: other plays continue. */
 const noAnswer = () => ({ body: undefined });
 
 /** One request. No body: the answer is an error, or not one of a chat. */

@@ -1,6 +1,6 @@
 /**
- * Measures the search for deferred tools: how many of the asked-for tools it finds in its first five, and what a prompt costs with
- * and without it.
+ * Measures the search for deferred tools: the share of requested tools among its first five, and what a prompt costs
+ * with and without it.
  *
  * `node proof/evaluate/tool-search.ts TOOLS QUESTIONS`: a JSON file with the tools of MCP servers, as `tools/list` returns them, and
  * one with questions by tool name.

@@ -23,7 +23,7 @@ const errorBody = z.union([
   }),
 ]);
 
-/** The only 5xx that is a correct answer: the model did not satisfy the request, and the error says so. */
+/** The only 5xx that is a correct answer: the model did not satisfy the request, and the error states this. */
 const modelFailure = z.object({ error: z.object({ type: z.literal("model_error") }) });
 
 /** Messages that only our own defects produce, in a response or in a stream. */

@@ -24,7 +24,7 @@ interface Job {
   readonly seconds: number;
 }
 
-/** Ten times what any input takes, even on a busy machine. */
+/** Ten times the duration of any input on a busy machine. */
 const STANDSTILL_MS = 30_000;
 const PROGRESS_MS = 10_000;
 const MOST_FAILURES = 10;

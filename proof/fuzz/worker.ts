@@ -1,5 +1,5 @@
 /**
- * One kind of fuzzing in a thread of its own, so that the main thread can detect a hang: before each input the worker
+ * One kind of fuzzing in a separate thread, so that the main thread can detect a hang: before each input the worker
  * writes its number to shared memory.
  */
 import { parentPort, workerData } from "node:worker_threads";

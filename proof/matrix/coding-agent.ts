@@ -25,7 +25,9 @@ export interface CodingAgent {
   /** Its npm package, pinned in `proof/matrix/package.json`. */
   readonly package: string;
   readonly tools: AgentTools;
-  /** Its tools by what the model is shown with `trainedTools: direct`. Absent: there is no profile of it. */
+  /**
+   * The agent's tools by the trained tools shown with `trainedTools: direct`. Absent: there is no profile of the agent.
+   */
   readonly mapped?: Readonly<Record<string, string>>;
   /** Writes its configuration. */
   configure(workspace: Workspace, baseURL: string): void;

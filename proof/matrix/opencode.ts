@@ -50,7 +50,7 @@ export const opencode = toMatrixClient({
   },
   start: (ask) => [OPENCODE, "run", "--format", "json", ask],
   resume: (ask) => [OPENCODE, "run", "--format", "json", "--continue", ask],
-  // The configuration contains what it would look up in a registry of models.
+  // The configuration contains the data that opencode would look up in a registry of models.
   environment: {
     OPENCODE_DISABLE_MODELS_FETCH: "1",
     OPENCODE_DISABLE_AUTOUPDATE: "1",

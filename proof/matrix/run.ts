@@ -1,5 +1,5 @@
 /**
- * Runs the released clients against the gateway and writes what it saw to `docs/evidence/matrix.md`.
+ * Runs the released clients against the gateway and writes the results to `docs/evidence/matrix.md`.
  *
  *     npm ci --prefix proof/matrix           # first: two gigabytes, into a folder of their own
  *     node proof/matrix/run.ts

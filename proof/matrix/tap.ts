@@ -16,7 +16,7 @@ export interface Tap {
   forwardTo(origin: string): void;
   /** Requests over HTTP, and messages over WebSocket. */
   readonly counts: { http: number; webSocket: number };
-  /** Records what the gateway has counted as skipped, before it is stopped: WebSocket frames have no headers. */
+  /** Records the gateway's counts of skipped tools before it is stopped: WebSocket frames have no headers. */
   readMetrics(): Promise<void>;
   /** The handling of the tools, judged by the prompts. */
   tools(prompts: readonly string[]): OfferedTools;

@@ -1,6 +1,7 @@
 /**
  * A task in which the model calls the tools of its training (`--trained-tools direct`), in the headers of a real run of
- * gpt-oss-20b, and what has to come of it: files that the client's own tools have made or read, and results in trained form.
+ * gpt-oss-20b, and the expected results: files that the client's own tools have made or read, and results in trained
+ * form.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ import type { Task, ToolCall } from "./scripted-agent.ts";
 
 /** The trained tools that an agent's tools are mapped to. */
 export interface TrainedTask extends Task {
-  /** The client's tools by what the model is shown. */
+  /** The client's tools by the trained tools shown. */
   readonly mapped: Readonly<Record<string, string>>;
   readonly checks: (prompts: readonly string[]) => Check[];
 }

@@ -1,6 +1,6 @@
 /**
- * The environment of a client: a home directory and a project of its own, and an environment without the machine's
- * other settings.
+ * The environment of a client: a separate home directory and project, and an environment without the machine's other
+ * settings.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

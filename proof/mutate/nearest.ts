@@ -17,7 +17,7 @@ export function createFinder(): (file: string) => string[] {
       exclude: ["**/node_modules/**"],
     }).map((file) => [file, importsOf(file)]),
   );
-  // Tests of the docs fail with every change of what is described there.
+  // Tests of the docs fail with every change of documented behaviour.
   const tests = [...modules.keys()].filter(
     (file) => file.endsWith(".test.ts") && !/^test\/(docs|browser|fuzz)\//.test(file),
   );

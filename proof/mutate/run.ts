@@ -1,6 +1,7 @@
 /**
- * `node proof/mutate/run.ts`: does the suite still notice what it noticed? It plants the mutants of `mutants.jsonl`, one at a time, and
- * runs the tests that are nearest to each. A mutant that a test noticed when the list was written has to be noticed again.
+ * `node proof/mutate/run.ts`: checks that the suite still detects earlier mutants. It plants the mutants of
+ * `mutants.jsonl`, one at a time, and runs the tests that are nearest to each. A mutant that a test noticed when the
+ * list was written has to be noticed again.
  *
  * `--update` instead adds results to the list for mutants without one, and can be stopped at any time. `--choose 400` writes a new list.
  */

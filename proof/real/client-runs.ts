@@ -61,7 +61,9 @@ export function choose<T extends { readonly script: string }>(
   return all.filter(({ script }) => names.length === 0 || names.includes(script));
 }
 
-/** Records what each program shows. A failure of any check fails the whole run; so does a program without checks. */
+/**
+ * Records the results of each program. A failure of any check fails the whole run; so does a program without checks.
+ */
 export async function runAll(programs: readonly Program[]): Promise<void> {
   const demo = await startGatewayProcess([]);
   try {

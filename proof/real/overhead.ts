@@ -138,7 +138,7 @@ async function measure(path: Path, counts: boolean): Promise<void> {
   path.firstMs.push(toPercentiles(firstMs).p50);
 }
 
-/** A stream of so many tokens. Gives how many there were. */
+/** Requests a stream of this many tokens. Returns the number received. */
 async function ask({ baseURL, headers }: Path, tokens: number): Promise<number> {
   const response = await fetch(`${baseURL}/v1/chat/completions`, {
     method: "POST",
@@ -149,7 +149,7 @@ async function ask({ baseURL, headers }: Path, tokens: number): Promise<number> 
       stream_options: { include_usage: true },
       temperature: 0,
       max_tokens: tokens,
-      // Without ` ✓` the tiny model goes on reasoning.
+      // Without ` ✓` the tiny model continues to reason.
       logit_bias: { 81033: -100 },
       messages: [{ role: "user", content: "Hi" }],
     }),

@@ -1,5 +1,5 @@
 /**
- * Runs Python clients against the gateway and writes what it saw to `docs/evidence/python.md`.
+ * Runs Python clients against the gateway and writes the results to `docs/evidence/python.md`.
  *
  *     proof/real/setup-python.sh && node proof/real/python-clients.ts
  *     node proof/real/python-clients.ts python/gptme_client.py    # only this; the results of the others stay

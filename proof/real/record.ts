@@ -1,5 +1,5 @@
 /**
- * Records what a real inference server sends, byte for byte, through the gateway's own adapter.
+ * Records the responses of a real inference server, byte for byte, through the gateway's own adapter.
  *
  *     node proof/real/record.ts vllm http://127.0.0.1:8000 0.32.0
  *

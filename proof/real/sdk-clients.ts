@@ -1,5 +1,5 @@
 /**
- * Runs clients in other languages against the gateway and writes what it saw to `docs/evidence/sdks.md`.
+ * Runs clients in other languages against the gateway and writes the results to `docs/evidence/sdks.md`.
  *
  *     proof/real/setup-sdks.sh && node proof/real/sdk-clients.ts
  *     node proof/real/sdk-clients.ts go/main.go    # only this; the results of the others stay

@@ -47,7 +47,7 @@ export async function serve(
       HARMONY_GATEWAY_PORT: "0",
     },
     stdio: ["ignore", "pipe", "pipe"],
-    // A group of its own: npm starts a shell, and this the gateway.
+    // The process has a separate group, because npm starts a shell, which starts the gateway.
     detached: true,
   });
   let printed = "";

@@ -39,8 +39,8 @@ function problemOf(check: () => unknown): string | undefined {
 }
 
 /**
- * Type-checks all TypeScript snippets together, in a folder of their own, where the package's name leads to the sources.
- * Resolves to what the compiler says, by the index of the snippet.
+ * Type-checks all TypeScript snippets together, in a separate folder, where the package's name resolves to the sources.
+ * Resolves to the compiler's messages, by the index of the snippet.
  */
 export async function checkTypes(
   root: string,

@@ -1,4 +1,4 @@
-/** The pictures of `docs/evidence/first-hour.md`: what a person sees in the browser while the gateway of a recording serves. */
+/** The pictures of `docs/evidence/first-hour.md`: the browser's content while the gateway of a recording serves. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { launchBrowser, MISSING, type Page } from "../../test/browser/driver.ts";
@@ -6,10 +6,10 @@ import { launchBrowser, MISSING, type Page } from "../../test/browser/driver.ts"
 export interface Picture {
   /** Name of the file in `docs/images`, without its extension. */
   readonly name: string;
-  /** Text before it: what was done since the last one. */
+  /** Text before the picture: the actions since the previous one. */
   readonly text: string;
   readonly alt: string;
-  /** Does it. */
+  /** Performs these actions. */
   readonly go: (page: Page, addresses: Addresses) => Promise<unknown>;
 }
 

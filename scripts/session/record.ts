@@ -24,7 +24,7 @@ export interface Recording {
   readonly seconds: number | undefined;
 }
 
-/** Maximum characters of a line on the page. Answers are long and much alike. */
+/** Maximum characters of a line on the page. Answers are long and similar. */
 const LONGEST_LINE = 420;
 
 /** @param root the checkout that is tried. */

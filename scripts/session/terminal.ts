@@ -1,4 +1,4 @@
-/** Runs commands in a pseudo-terminal made by `script` of util-linux, so that the output is what a person sees. */
+/** Runs commands in a pseudo-terminal made by `script` of util-linux, so that the output equals a terminal's. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";

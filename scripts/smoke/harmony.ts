@@ -34,7 +34,7 @@ export function printedBySources(example: string): string {
   return execFileSync(process.execPath, [join(EXAMPLES, `${example}.ts`)], { encoding: "utf8" });
 }
 
-/** The text of a Worker that answers with what a module prints. */
+/** The source of a Worker that answers with a module's output. */
 export function toPrintingWorker(module: string): string {
   return `import { printed } from "./printed.mjs";
 import "./${module}";

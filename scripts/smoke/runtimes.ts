@@ -15,7 +15,7 @@ type Settings = Readonly<Record<string, unknown>>;
 /** A gateway in a runtime. */
 export interface Started {
   readonly origin: string;
-  /** Ends it as its supervisor would. Undefined: it is no process of its own. */
+  /** Ends the gateway like a supervisor. Undefined: it is not a separate process. */
   readonly leave?: () => Promise<boolean>;
   readonly end: () => unknown;
 }
@@ -25,7 +25,7 @@ export interface Runtime {
   readonly name: string;
   /** Starts the gateway. */
   readonly start: (settings: Settings) => Promise<Started>;
-  /** Runs a module of the folder. @returns what it prints */
+  /** Runs a module of the folder. @returns its output */
   readonly print: (module: string) => Promise<string>;
 }
 
@@ -62,7 +62,7 @@ export function workerdRuntime(name: string, folder: string): Runtime {
   });
 }
 
-/** An edge function as Vercel takes it, bundled, in the package that imitates what it runs in. */
+/** A bundled edge function for Vercel, in the package that imitates Vercel's runtime. */
 export function edgeRuntime(name: string, folder: string): Runtime {
   return workerRuntime(name, folder, (worker, settings) => {
     writeFileSync(
@@ -142,7 +142,7 @@ async function startProcess(
   };
 }
 
-/** Tries again while nobody listens, for twenty seconds. */
+/** Retries until the server listens, for twenty seconds. */
 export async function fetchWhenUp(url: string, request: RequestInit = {}): Promise<Response> {
   for (let attempts = 1; ; attempts += 1) {
     try {

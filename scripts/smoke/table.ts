@@ -1,4 +1,4 @@
-/** The table of runtimes and features in the docs, from what was tried. */
+/** The table of runtimes and features in the docs, from the results of the trial. */
 import { readFileSync } from "node:fs";
 import { writeFormatted } from "../write-formatted.ts";
 

@@ -1,6 +1,6 @@
 /**
- * `GET /models` and related routes: OpenAI's entries plus the fields OpenRouter's clients read. Some clients show or hide
- * tools and reasoning by `supported_parameters`, so it lists exactly what has an effect.
+ * `GET /models` and related routes: OpenAI's entries plus the fields OpenRouter's clients read. Some clients show or
+ * hide tools and reasoning by `supported_parameters`, so it lists exactly the parameters with an effect.
  */
 import { type Context, Hono } from "hono";
 import { GPT_OSS_CONTEXT } from "../engines/models-probe.ts";

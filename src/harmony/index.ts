@@ -32,7 +32,7 @@ export {
 export type { Json, JsonNumber, JsonObject } from "./json.ts";
 export { memberText } from "./json-member.ts";
 
-// Chain of thought: what is left out of the next prompt
+// Chain of thought: analysis left out of the next prompt
 export { dropAnalysisLikeReference, dropFinishedAnalysis } from "./analysis.ts";
 export type { DroppedMessage, DropResult } from "./analysis.ts";
 
@@ -51,7 +51,7 @@ export type { PromptText, PromptTextOptions } from "./prompt-text.ts";
 export { lossMask } from "./loss-mask.ts";
 export type { LossMask } from "./loss-mask.ts";
 
-// Parsing: what the model wrote, to events
+// Parsing: the model's output to events
 export { createParser, toFinishReason } from "./parse.ts";
 export type {
   BodyTokens,

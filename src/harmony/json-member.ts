@@ -1,8 +1,8 @@
 /**
  * Finds the raw text of one member of a large JSON object without parsing the rest.
  *
- * Request bodies are read by `JSON.parse`, which is fast but loses what a tool's schema needs (see
- * `json.ts`). The schemas are therefore cut out of the body's text and parsed again on their own. The
+ * Request bodies are read by `JSON.parse`, which is fast but loses key order and the spelling of numbers, which tool
+ * schemas need (see `json.ts`). The schemas are therefore cut out of the body's text and parsed again on their own. The
  * messages, often megabytes, are skipped string by string.
  */
 

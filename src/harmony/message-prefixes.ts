@@ -1,5 +1,5 @@
 /**
- * The ids that open and close an assistant message when the gateway decides what the model writes next.
+ * The ids that open and close an assistant message when the gateway chooses the model's next message.
  *
  * Each prefix continues a prompt that ends with `<|start|>assistant`, with exactly the ids that the renderer would
  * write, so that a forced message equals one from the history.

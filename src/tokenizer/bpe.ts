@@ -19,7 +19,7 @@ import type { TokenId } from "./tokenizer.ts";
  */
 export type PretokenMerger = (out: TokenId[], view: DataView, start: number, end: number) => void;
 
-/** Up to this many units, scanning all of them is faster. Any limit from 64 to 256 performs alike. */
+/** Up to this many units, scanning all of them is faster. Limits from 64 to 256 perform equally. */
 const MAX_SCANNED = 96;
 /** Pretokens, and chunks of them, up to this many bytes use preallocated arrays. */
 const KEPT_BYTES = 8192 + 4;

@@ -158,7 +158,7 @@ function unpack(into: Unpacked, ids: Int32Array, columns: string, offset: number
  *
  * It works in parts: the first calls are interpreted, then V8 compiles the function and uses the result from the next
  * call on. A single loop over all tokens takes 1.5 times as long, because it can switch to compiled code only in its
- * middle (on-stack replacement). Functions such as `hashOf` are inlined by hand, since calls are expensive in
+ * middle (on-stack replacement). Functions such as `hashOf` are inlined manually, since calls are expensive in
  * interpreted code. Branches that the first tokens do not take are avoided, because compiled code would return to the
  * interpreter there.
  */

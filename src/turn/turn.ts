@@ -110,7 +110,7 @@ export interface TurnGatewayTools {
   readonly forced?: readonly string[];
   /** Calls that the client has approved. They are made before anything is sampled. */
   readonly approved?: readonly ApprovedCall[];
-  /** Called behind each result. True: the turn ends there, for its client to continue with input of its own. */
+  /** Called after each result. True: the turn ends there, so that the client can continue with further input. */
   readonly isInterrupted?: () => boolean;
   /** Functions that the messages may not define yet: the result of a search, or of a call, is followed by their definitions. */
   readonly deferred?: TurnDeferred;
@@ -260,7 +260,7 @@ export interface TurnEnd {
   readonly usage: TurnUsage;
   /** The demand that was not met. Present with the finish `error` only. */
   readonly failure?: TurnFailure;
-  /** The turn has ended behind the result of a call, because its client had asked for that. */
+  /** Whether the turn ended after the result of a call, as requested by `isInterrupted`. */
   readonly isInterrupted?: boolean;
   /** Repairs made, by name and count. */
   readonly recoveries: ReadonlyMap<string, number>;

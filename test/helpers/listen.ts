@@ -11,8 +11,8 @@ export async function listenAnywhere(server: Server): Promise<number> {
 }
 
 /**
- * A port that nothing listens on. The system gives ports from 32768 on to whoever asks for any, so a port below is still
- * free when a program that takes seconds to start binds it. Each process of the tests has a range of its own.
+ * A port that nothing listens on. The system assigns ports from 32768 on to programs that request any, so a lower port
+ * is still free when a program that takes seconds to start binds it. Each test process has a separate range.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORTS; tries++) {

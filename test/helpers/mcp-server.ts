@@ -1,4 +1,4 @@
-/** An MCP server on loopback, written by hand: the protocol's own package cannot misbehave as tests require. */
+/** A hand-written MCP server on loopback, because the protocol's own package cannot misbehave as tests require. */
 import {
   createServer,
   type IncomingHttpHeaders,

@@ -1,4 +1,4 @@
-/** PDFs of a few lines, written by hand. */
+/** Hand-written PDFs of a few lines. */
 
 /** A PDF with a page for each text. `extra`: members of the trailer. */
 export function pdfOf(pages: readonly string[], extra = ""): Buffer {

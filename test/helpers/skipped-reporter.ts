@@ -42,7 +42,7 @@ export function explainSkipped(names: readonly string[]): string {
   return `\n Skipped ${names.length} ${names.length === 1 ? "test" : "tests"}:\n${lines.join("\n")}\n`;
 }
 
-/** The innermost one: a test that is skipped may stand in a group that runs, whose title has a reason of its own. */
+/** The innermost reason: a skipped test may be in a group that runs, whose title has another reason. */
 function reasonOf(name: string): string {
   const reasons = [...name.matchAll(/\bskipped(?: where| if|:) ([^)]+)\)/g)];
   return reasons.at(-1)?.[1] ?? `no reason: ${name}`;

@@ -162,7 +162,10 @@ export interface CachedIds {
   readonly ids: readonly TokenId[];
 }
 
-/** The longest beginning of the prompt that is cached, without its last token. Then it is cached, too, and what was written. */
+/**
+ * The longest beginning of the prompt that is cached, without its last token. Then the prompt and the written ids are
+ * cached, too.
+ */
 export function countCached(
   { prompt, cacheSalt: salt = "" }: CompletionRequest,
   written: readonly TokenId[],

@@ -4,7 +4,7 @@ import { SCENARIOS } from "../streaming/scenarios.ts";
 import type { Scenario } from "../streaming/scenario.ts";
 
 export interface CompareOptions {
-  /** Anything git takes for a commit. The first is what a loss is judged by. */
+  /** Names of commits for git. Losses are judged against the first. */
   readonly commits: readonly string[];
   readonly scenarios: readonly Scenario[];
   /** The API that clients use. */
@@ -19,7 +19,7 @@ export interface CompareOptions {
 
 const DEFAULT_SCENARIOS = ["bulk", "paced-64", "paced-256", "first-token", "requests"];
 
-/** Throws an error whose message says what is wrong with the arguments. */
+/** Throws an error whose message states the problem of the arguments. */
 export function parseCompareArguments(args: readonly string[]): CompareOptions {
   const { values, positionals } = parseArgs({
     args: [...args],

@@ -1,4 +1,4 @@
-/** Measurements without sockets, each in a process of its own, several times. */
+/** Measurements without sockets, each in a separate process, several times. */
 import { startHelper } from "../child.ts";
 import { toMeasured, type Measured } from "../statistics.ts";
 import type { TurnNumbers } from "./turns.ts";

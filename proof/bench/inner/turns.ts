@@ -1,7 +1,7 @@
 /**
  * The next request of a conversation, from its bytes to the bytes of the engine's request, through the whole
- * application: milliseconds, in a process of its own. `seen`: all but the newest message was in the request before, as
- * in any chat. `unseen`: the conversation is not cached.
+ * application: milliseconds, in a separate process. `seen`: all but the newest message was in the request before, as in
+ * any chat. `unseen`: the conversation is not cached.
  */
 import { Tiktoken } from "js-tiktoken/lite";
 import o200kBase from "js-tiktoken/ranks/o200k_base";

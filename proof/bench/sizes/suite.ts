@@ -49,7 +49,7 @@ export async function runSizes(options: SizesOptions): Promise<SizeRow[]> {
       const gateway = await start("gateway", rig.enginePort);
       const pipe = await start("hono-pipe", rig.enginePort);
       try {
-        // The pass before the first one is not counted: the compiler works on what is new to it.
+        // The pass before the first one is not counted: the compiler works on new code.
         for (let pass = -1; pass < passes; pass++) {
           for (const [at, cell] of cells.entries()) {
             onProgress(

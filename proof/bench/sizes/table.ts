@@ -4,7 +4,7 @@ import type { Measured } from "../statistics.ts";
 import { toText } from "../targets.ts";
 import type { SizeRow } from "./suite.ts";
 
-/** A column: what is measured, for so many tools. */
+/** A column: the measured request, and the number of tools. */
 export interface Series {
   readonly kind: "first" | "next" | "pipe";
   readonly tools: number;

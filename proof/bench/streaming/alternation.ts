@@ -40,7 +40,7 @@ export class Alternation {
     return this.#runWhile(() => nowMs() < until);
   }
 
-  /** Until each target has answered so many requests. */
+  /** Sends requests until each target has answered this many. */
   async warmUp(requests: number): Promise<void> {
     await this.#runWhile(() => this.#targets.some(({ wholeMs }) => wholeMs.length < requests));
   }

@@ -52,7 +52,8 @@ export function tokenEvent({ id, text }: Word): string {
 
 /** The last token, the usage, and the end of the stream: three events. */
 export function closingEvents(stopId: TokenId, tokens: number): string[] {
-  // Without the length of the prompt, which the script does not know: the gateway compares it with what it has sent.
+  // The length of the prompt is omitted, because the script does not know it, and the gateway compares it with the
+  // prompt sent.
   const usage = { completion_tokens: tokens };
   return [
     `data: ${HEAD},"choices":[{"index":0,"text":"","logprobs":null,"finish_reason":"stop",` +

@@ -1,4 +1,4 @@
-/** The contenders: what is placed between the load generator and the engine. */
+/** The contenders: programs between the load generator and the engine. */
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -99,7 +99,7 @@ export function gatewayArgs(folder: URL, enginePort: number, flags: readonly str
   return [...readNodeFlags(entry), entry, ...given, ...flags];
 }
 
-/** The flags of Node in the first line of a program: what it is started with where it is installed. */
+/** The flags of Node in the first line of a program, used when it is installed. */
 function readNodeFlags(entry: string): string[] {
   const [line = ""] = readFileSync(entry, "utf8").split("\n", 1);
   return /^#!.* -S node (.+)$/.exec(line)?.[1]?.split(" ") ?? [];
@@ -131,7 +131,7 @@ export function portkey(): Contender {
 }
 
 /**
- * One worker, as the others have one process. It reads what the engine writes and writes its own.
+ * It has one worker, because the others have one process. It parses the engine's output and writes its own.
  *
  * @param provider how it asks the engine: text completions, or `openai` for its chat endpoint.
  */

@@ -1,4 +1,4 @@
-/** The load generator, in a process of its own: it opens streams and reports the results on request. */
+/** The load generator, in a separate process: it opens streams and reports the results on request. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Stream, type StreamEvents, type StreamOptions } from "./stream.ts";
 import { ageMs, nowMs } from "./words.ts";
@@ -39,9 +39,9 @@ export type LoadCommand =
       readonly targets: readonly StreamOptions[];
       readonly clients: number;
     }
-  /** Sends requests to these targets in turn for so long, and reports the durations for each. */
+  /** Sends requests to these targets in turn for a time, and reports the durations for each. */
   | { readonly do: "alternate"; readonly ms: number }
-  /** Sends requests to these targets in turn until each has answered so many. */
+  /** Sends requests to these targets in turn until each has answered a number. */
   | { readonly do: "warm-up"; readonly requests: number };
 
 export interface LoadCounts {

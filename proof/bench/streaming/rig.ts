@@ -104,12 +104,12 @@ export class Rig {
     await this.#order({ do: "connect", targets, clients });
   }
 
-  /** Requests to all of them in turn for so long. */
+  /** Sends requests to all contenders in turn for a time. */
   async alternate(ms: number): Promise<AlternatedTimes[]> {
     return this.#order({ do: "alternate", ms });
   }
 
-  /** Requests to all of them in turn until each has answered so many. */
+  /** Sends requests to all contenders in turn until each has answered a number. */
   async warmUp(requests: number): Promise<void> {
     await this.#order({ do: "warm-up", requests });
   }

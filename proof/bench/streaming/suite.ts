@@ -13,12 +13,12 @@ export interface StreamingOptions extends Effort {
   readonly onProgress: (line: string) => void;
 }
 
-/** Scenario → contender → number → what was measured. */
+/** Scenario → contender → name of the number → measured value. */
 export type StreamingResults = Record<string, Record<string, Record<string, Measured>>>;
 
 /**
- * Each round has fresh processes, since two of the same build differ: by what the compiler has made of them. Contenders
- * that are measured in turn are so in those of the last round.
+ * Each round has fresh processes, since two processes of one build differ by their compiled code. Contenders that are
+ * measured in turn are so in those of the last round.
  */
 export async function runStreaming(options: StreamingOptions): Promise<StreamingResults> {
   const { contenders, scenarios, rounds, onProgress } = options;
@@ -68,7 +68,7 @@ async function withRunning(
   const running: Running[] = [];
   try {
     for (const contender of contenders) {
-      // One that is started here gets a port of the engine of its own, by which its tokens are counted.
+      // A contender that is started here gets a separate port of the engine, by which its tokens are counted.
       const port = contender.start === undefined ? rig.enginePort : await rig.listen();
       running.push(await startContender(contender, port));
     }
@@ -180,7 +180,10 @@ async function once(
   }
 }
 
-/** One measured apart takes seconds for a batch of requests, and has no compiler that goes on for thousands of them. */
+/**
+ * A contender measured separately takes seconds for a batch of requests, and its compiler does not work for thousands
+ * of them.
+ */
 function toEffort(effort: Effort, [first]: readonly Running[]): Effort {
   return first?.contender.apart === undefined ? effort : { ...effort, warmUpRequests: 1 };
 }

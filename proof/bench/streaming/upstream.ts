@@ -1,5 +1,5 @@
 /**
- * The scripted engine, in a process of its own: vLLM's wire format without a model.
+ * The scripted engine, in a separate process: vLLM's wire format without a model.
  *
  * `bulk` writes as fast as the other side reads. `paced` sends each stream a token every `1 / tokensPerSecond` seconds:
  * all streams in lockstep, like an engine's step (`step`), or staggered (`spread`).

@@ -1,5 +1,5 @@
 /**
- * Measures one encoder in a process of its own: MB of UTF-8 per second for each corpus, for uncached text and for the
+ * Measures one encoder in a separate process: MB of UTF-8 per second for each corpus, for uncached text and for the
  * same text again. Argument: the encoder. Sends the numbers to its parent.
  */
 import { CORPORA, type Corpus, corpusOf, WORST } from "./corpora.ts";

@@ -1,4 +1,4 @@
-/** The encoding suite: every encoder in a process of its own, in turn, several times. */
+/** The encoding suite: every encoder in a separate process, in turn, several times. */
 import { startHelper } from "../child.ts";
 import { toMeasured, type Measured } from "../statistics.ts";
 import type { ColdStart } from "./cold-start.ts";

@@ -693,7 +693,7 @@ export function checkFollowUp(
   const made = look.truth.filter(({ role }) => role === "call");
   const isWhole = made.length === choice.calls.length && given.demands.effort !== "none";
   if (!isWhole || look.isMalformed || choice.finish !== "tool-calls") return [];
-  // If the API has a place for an answer beside a call, the reasoning before the answer is not rendered again.
+  // If the API has a place for an answer next to a call, the reasoning before the answer is not rendered again.
   const answer =
     given.api === "responses"
       ? look.truth.findLastIndex(({ role, text }) => role === "final" && text !== "")

@@ -124,7 +124,7 @@ async function* complete(
   }
 }
 
-/** Runs the model. Rejects what a server would reject. */
+/** Runs the model. Rejects requests that a server would reject. */
 export function beginCall(session: Session, request: CompletionRequest): CallRecord {
   const { case: given, calls } = session;
   const { engine, wire } = given;

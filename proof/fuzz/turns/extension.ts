@@ -1,6 +1,6 @@
 /**
- * The rule `prompt-extends`: the next prompt of a tool loop begins with the prompt before and what was sampled if and only if
- * `x-harmony-exact` says so, and it does after a turn in which the gateway had nothing to mend.
+ * The rule `prompt-extends`: the next prompt of a tool loop begins with the previous prompt and the sampled ids if and
+ * only if `x-harmony-exact` reports it, and this is the case after a turn without repairs.
  */
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../../src/tokenizer/index.ts";
 import type { Case, PlannedMessage } from "./case.ts";
@@ -20,7 +20,7 @@ export interface NextStep {
 const CLAIM = /^(\d+)(;message=\d+;because=[a-z-]+)?$/;
 
 export function checkExtension(given: Case, { session }: Run, next: NextStep): Violation[] {
-  // The gateway writes another token behind a call after which it samples further ones: the prompts behind it do not hold what was sampled.
+  // After a call with further sampling, the gateway writes another token: later prompts do not contain the sampled one.
   const known = session.calls.map((call) => toBeginning(given, call));
   const sampled = known.at(-1) ?? [];
   const [, length, departure] = CLAIM.exec(next.exact ?? "") ?? [];

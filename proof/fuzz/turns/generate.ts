@@ -234,7 +234,7 @@ class Generator {
       "1",
       "answer: to",
     ];
-    // If texts are blocks of their own, there is no separator.
+    // If texts are separate blocks, there is no separator.
     const possible = this.#api === "messages" ? stops.filter((each) => !/\s/.test(each)) : stops;
     return Array.from({ length: random.between(1, 2) }, () => random.pick(possible));
   }

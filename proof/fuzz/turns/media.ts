@@ -1,4 +1,6 @@
-/** Images and files of the search: how clients send them, what a vision model answers, and what the model must read. */
+/**
+ * Images and files of the search: the clients' forms, the vision model's answers, and the expected texts in the prompt.
+ */
 import type { Transport } from "../../../src/index.ts";
 import { pngOf } from "../../../test/helpers/png.ts";
 import type { HistoryEntry } from "./case.ts";

@@ -173,7 +173,7 @@ class Writer {
     this.#append("<|call|>");
   }
 
-  /** Under one constraint for the whole turn: unconstrained analysis, then what the request demands. */
+  /** Under one constraint for the whole turn: unconstrained analysis, then the demanded output. */
   #writeConstrainedTurn(): void {
     const { demands } = this.#case;
     const [first] = this.#plan;

@@ -1,4 +1,4 @@
-/** Searches combinations of form and API, in a thread of its own, as told by `run.ts`. */
+/** Searches combinations of form and API, in a separate thread, controlled by `run.ts`. */
 import { parentPort } from "node:worker_threads";
 import { hashHere } from "../hash-here.ts";
 import { shrink } from "../shrink.ts";

@@ -27,7 +27,7 @@ const expectation = z.object({
 
 export const expectations = z.record(z.string(), expectation);
 
-/** Says in sentences what is not as expected. */
+/** Describes unexpected results in sentences. */
 export function findSurprises(
   checks: readonly Check[],
   expected: Expectation | undefined,

@@ -1,4 +1,4 @@
-/** The interface of a judge: somebody else's program that tests a server, and what it said of each of its checks. */
+/** The interface of a judge: a third-party program that tests a server, and the result of each of its checks. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
@@ -18,7 +18,7 @@ export interface Judge {
    * ignored.
    */
   readonly run: string;
-  /** Files below `proof/real/judges` that it needs beside it. */
+  /** Files below `proof/real/judges` that the judge needs. */
   readonly files?: readonly string[];
   /** Files that `run` writes, removed before. */
   readonly results: readonly string[];

@@ -86,7 +86,7 @@ bin/pip install --quiet langchain-tests==1.1.9 langchain-openai==1.7.4`,
     url: "https://github.com/langchain-ai/langchainjs/tree/main/internal/standard-tests",
     version: "commit 62fc484b, @langchain/openai 1.6.0",
     judges: "Chat Completions, Responses",
-    // They are not published on npm. Their tsconfig extends one of the whole repository. Without a configuration of its own,
+    // They are not published on npm. Their tsconfig extends one of the whole repository. Without its own configuration,
     // vitest takes that of this project.
     setUp: `git clone -q --no-checkout https://github.com/langchain-ai/langchainjs repo
 git -C repo checkout -q 62fc484b2a0d1ec5b8bebff4a8a0efe6300ada72 -- internal/standard-tests

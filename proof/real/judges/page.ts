@@ -1,4 +1,4 @@
-/** The page that shows what judges said and what clients did, from what was recorded. */
+/** The page of the recorded results of judges and clients. */
 import { countMatrix } from "../../matrix/sections.ts";
 import { readClientResults, toReasoningText } from "../client-results.ts";
 import type { Expectation, Expectations } from "./expectation.ts";

@@ -1,5 +1,5 @@
 /**
- * Lets other people's suites judge the gateway over the demo engine, beside a scripted vision model:
+ * Runs third-party suites against the gateway over the demo engine, with a scripted vision model:
  *
  *     node proof/real/judges/run.ts                       # all of them; each is installed when it is missing
  *     node proof/real/judges/run.ts langchain llmprobe    # some

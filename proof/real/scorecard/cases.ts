@@ -1,4 +1,7 @@
-/** Our own cases: injections, loops whose client drops the reasoning, schemas beside tools, stops across channels. */
+/**
+ * The project's own cases: injections, loops whose client drops the reasoning, schemas with tools, stops across
+ * channels.
+ */
 import type { Answer, CorpusLine, CorpusTurn } from "./corpus.ts";
 
 export interface Case extends Pick<CorpusLine, "id" | "kind" | "class"> {

@@ -1,4 +1,4 @@
-/** Whether an answer is what the corpus accepts, and what is wrong with it otherwise. */
+/** Judges whether the corpus accepts an answer, and describes the problem otherwise. */
 import { isDeepStrictEqual } from "node:util";
 import { isSpecial, o200kHarmony } from "../../../src/tokenizer/index.ts";
 import type { Outcome } from "./client.ts";
@@ -18,13 +18,13 @@ export interface Verdict {
   readonly leaks: boolean;
   /** Status 500 and above, or an error inside a stream. */
   readonly fails: boolean;
-  /** Not right, and no error says so. */
+  /** Whether the answer is wrong without an error. */
   readonly silent: boolean;
   /** The reasoning reached the client. Undefined where there was none. */
   readonly reasoning?: boolean;
   /** Earlier reasoning of the loop stood in the prompt. Undefined where there was none. */
   readonly carried?: boolean;
-  /** The prompt says what the request does. Undefined where no rule asks. */
+  /** Whether the prompt states the request's content. Undefined: no rule requires it. */
   readonly told?: boolean;
   /** Text of the request became control tokens. Undefined where none tried. */
   readonly injected?: boolean;

@@ -54,11 +54,11 @@ function readCompletions(): CorpusLine[] {
       .split("\n")
       .filter((line) => line !== "")
       .map((line) => completionCase.parse(JSON.parse(line)))
-      // No model can say what is not in its vocabulary.
+      // A model cannot write text outside its vocabulary.
       .filter(({ token_ids }) => token_ids.every((id) => id < VOCABULARY_SIZE))
-      // No server lets it go on after an end.
+      // No server continues after an end token.
       .filter(({ token_ids }) => token_ids.slice(0, -1).every((id) => !ENDS.has(id)))
-      // OpenAI's API allows no other names, so nobody can offer these.
+      // OpenAI's API allows no other names, so clients cannot offer these.
       .filter(({ tools }) => tools.every((name) => /^[a-zA-Z0-9_-]{1,64}$/.test(name)))
       .map((each) => ({
         id: each.id,

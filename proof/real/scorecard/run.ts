@@ -40,7 +40,10 @@ const SERVERS = [
   ["vllm", "vLLM"],
   ["llama-cpp", "llama-server"],
 ] as const;
-/** Twice the completion, or this. Ends what goes on without end, as a model may under a grammar that forbids what it wants to say. */
+/**
+ * Minimum limit of tokens; otherwise twice the completion. It ends endless output, which a model may produce under a
+ * grammar that forbids its intended text.
+ */
 const ENOUGH = 120;
 let number = Date.now();
 
@@ -94,14 +97,14 @@ async function playLine(
       line.kind === "injection"
         ? (await playTurn(baseURL, takeApart(request), turn)).prompts[0]
         : undefined;
-    // A schema of the client's is no excuse: what it asks for can be said.
+    // A client's schema is not an excuse: its documents can be written.
     const isExcused = line.kind === "completion" || line.kind === "recording";
     const refusal = isRefused ? (isExcused ? "excused" : "counts") : undefined;
     const verdict = judge(turn, outcome, prompts, neutral, refusal);
     if (verdict.right === false) report(target, line, stream, turn, outcome, verdict);
     verdicts.push(verdict);
     outcomes.push(outcome);
-    // Without its answer a loop cannot go on.
+    // Without its answer a loop cannot continue.
     if (outcome.error !== undefined) break;
   }
   return verdicts;

@@ -1,6 +1,6 @@
 /**
  * The content blocks of a message. A block of an unknown kind is accepted and reported: kinds are added often, and
- * clients send back what they received.
+ * clients send received blocks back.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";

@@ -25,7 +25,7 @@ export function toMessagesErrorReply(description: ErrorDescription, requestId: s
     body: { type: "error", error: toMessagesError(description), request_id: requestId },
     headers: {
       "request-id": requestId,
-      // Claude Code tries an unknown key for minutes before it asks for another one.
+      // Claude Code retries an unknown key for minutes before it prompts for another one.
       ...(description.status === 401 && { "x-should-retry": "false" }),
     },
   };

@@ -137,7 +137,7 @@ export function toUsage(usage: TurnUsage) {
   };
 }
 
-/** The parts of a prompt that have no reason here count as the parameters that the vendor does not compare. */
+/** The vendor's reasons by part of the prompt. Other parts count as parameters that the vendor does not compare. */
 const CACHE_MISS_REASONS = {
   model: "model_changed",
   tools: "tools_changed",
@@ -149,7 +149,7 @@ const CACHE_MISS_REASONS = {
   format: undefined,
 } as const;
 
-/** Called when the prompt has been rendered. Null: nothing differs, or nothing was asked. */
+/** Called when the prompt has been rendered. Null: the prompts do not differ, or no comparison was requested. */
 export function toDiagnostics({ diagnose }: Pick<ReplyOptions, "diagnose">): {
   readonly cache_miss_reason: z.input<ReturnType<typeof cacheMissReason>>;
 } | null {

@@ -15,7 +15,7 @@ export function webPages(settings: Settings): MiddlewareHandler<ApiEnv> {
   const allowed = settings.corsOrigins ?? (guarded ? undefined : ["*"]);
   const isAllowed = (origin: string) =>
     allowed === undefined ? isLocal(origin) : allowed.includes("*") || allowed.includes(origin);
-  // Without a list of request headers the middleware allows those the page asks for: the SDKs send a family
+  // Without a list of request headers the middleware allows all headers that the page requests: the SDKs send a family
   // of `x-stainless-*`, and OpenRouter's clients `http-referer`, `x-title` and others.
   const allow = cors({
     origin: (origin) => (isAllowed(origin) ? origin : null),

@@ -127,7 +127,7 @@ function toCallItem(
   }
 }
 
-/** The item for the store, including what a later request needs. */
+/** The item for the store, including the members that a later request needs. */
 export function toStoredItem(
   item: OpenItem,
   status: ItemStatus,

@@ -439,7 +439,7 @@ export class SocketSession {
     }
   }
 
-  /** Lets the turn end behind the result of a call when input has arrived. */
+  /** Makes the turn end after the result of a call once input has arrived. */
   #steerable(prepared: PreparedResponse, body: ReadBody, { name }: Lane): PreparedResponse {
     const { id, purpose, turn, compaction, context } = prepared;
     const { gatewayTools } = turn;

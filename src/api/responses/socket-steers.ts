@@ -1,13 +1,13 @@
 /**
- * Input that a client adds to a response while it is generated. The response ends behind the result of a tool of the gateway, or by
- * itself, and a successor goes on from it with the input. A response that waits for its client hands the input to the request that
- * continues it.
+ * Input that a client adds to an in-flight response. The response ends after the result of a gateway tool, or by
+ * itself, and a successor continues it with the input. If a response waits for its client, the input is added to the
+ * request that continues the response.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import type { OutputItem } from "./to-response.ts";
 
-/** Bounds on the input of a connection that no response has taken yet. */
+/** Maximum number of inputs of a connection that no response has used yet; below, their maximum size. */
 const MAX_STEERS = 64;
 const MAX_CHARACTERS = 65_536;
 
@@ -79,12 +79,12 @@ export class Steers {
     this.#newId = newId;
   }
 
-  /** Begins to take input for a response. */
+  /** Starts accepting input for a response. */
   begin(responseId: string, target: Omit<Target, "steers">): void {
     this.#targets.set(responseId, { ...target, steers: [] });
   }
 
-  /** Takes input, or refuses it. */
+  /** Accepts or refuses input. */
   add(responseId: string, sent: unknown): SteerEvent {
     const target = this.#targets.get(responseId);
     const lane = target?.lane;
@@ -107,7 +107,7 @@ export class Steers {
     return (this.#targets.get(responseId)?.steers.length ?? 0) > 0;
   }
 
-  /** Ends the taking of input for a response. Returns the input that it was given. */
+  /** Stops accepting input for a response. Returns the accepted input. */
   end(responseId: string): readonly Steer[] {
     const steers = this.#targets.get(responseId)?.steers ?? [];
     this.#targets.delete(responseId);
@@ -115,7 +115,7 @@ export class Steers {
     return steers;
   }
 
-  /** Keeps the input of a response for the request that continues the response. Returns the events for the client. */
+  /** Stores the input of a response for the request that continues it. Returns the events for the client. */
   wait(responseId: string, steers: readonly Steer[], required: readonly object[]): object[] {
     this.#waiting.set(responseId, steers);
     this.#add(steers, 1);
@@ -123,7 +123,7 @@ export class Steers {
     return steers.map((steer) => toEvent("response.steer.pending", steer, members));
   }
 
-  /** Hands over the input that waits for the request that continues this response. */
+  /** Returns and removes the input for the request that continues this response. */
   takeWaiting(responseId: string): readonly Steer[] {
     const steers = this.#waiting.get(responseId) ?? [];
     this.#waiting.delete(responseId);
@@ -137,7 +137,7 @@ export class Steers {
   }
 }
 
-/** The event that returns input which no response can take. */
+/** The event that returns input which no response can use. */
 export function failed(
   steer: Pick<Steer, "responseId" | "sent"> & Partial<Pick<Steer, "id">>,
   code: SteerError,
@@ -156,7 +156,7 @@ function toEvent(type: string, { id, responseId }: Steer, members: object = {}):
   return { type, ...members, steer, sequence_number: 0 };
 }
 
-/** The results and approvals that a response waits for, without their values. */
+/** The results and approvals for which a response waits, without their values. */
 export function requiredInput(output: readonly OutputItem[]): object[] {
   return output.flatMap((item): object[] => {
     switch (item.type) {
@@ -175,7 +175,7 @@ export function requiredInput(output: readonly OutputItem[]): object[] {
   });
 }
 
-/** Appends members to the text of a request: of two members with one name, the later one counts. */
+/** Appends members to the text of a request: if a name is repeated, the later member counts. */
 export function withMembers(message: string, members: object): string {
   return `${message.trimEnd().slice(0, -1)},${JSON.stringify(members).slice(1)}`;
 }

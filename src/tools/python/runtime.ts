@@ -1,4 +1,4 @@
-/** Interface of a Python runtime: a process beside the gateway, or a remote sandbox. */
+/** Interface of a Python runtime: a process next to the gateway, or a remote sandbox. */
 
 export interface PythonRuntime {
   /** Whether variables and files persist from one call to the next. */
