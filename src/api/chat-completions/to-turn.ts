@@ -57,7 +57,7 @@ export function* toTurnInSteps(
   request: ChatRequest,
   context: ChatTurnContext,
 ): Generator<void, Turn> {
-  const turnOf = yield* assembleTurn(yield* readTurn(request, context), context);
+  const turnOf = yield* assembleTurn(yield* toRequestedTurn(request, context), context);
   return turnOf((rules) => toHistory(request, rules, context));
 }
 
@@ -83,7 +83,10 @@ function unknownCall(id: string, param: string): RequestError {
   );
 }
 
-function* readTurn(request: ChatRequest, context: ChatTurnContext): Generator<void, RequestedTurn> {
+function* toRequestedTurn(
+  request: ChatRequest,
+  context: ChatTurnContext,
+): Generator<void, RequestedTurn> {
   refuseUnsupported(request);
   const { prompt, forced } = yield* readPrompt(request, context);
   return {

@@ -39,8 +39,7 @@ import { toMessagesErrorReply } from "./errors.ts";
 import { type FindModel, unknownModel } from "./models.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import type { ReplyEvent } from "./content-writer.ts";
-import { toHistory } from "./history.ts";
-import { withMediaTexts } from "./media.ts";
+import { readHistory, withMediaTexts } from "./history.ts";
 import type { ReplyOptions } from "./reply.ts";
 import {
   type CountRequest,
@@ -234,7 +233,7 @@ async function prepareTurn(
   const { settings } = services;
   const mediaRules = toMediaRules(settings.mediaInput, "placeholder");
   const request = await withMediaTexts(read.asked, { media, mediaRules }, signal);
-  const history = toHistory(request.messages, { bodyText: body.text, mediaRules });
+  const history = readHistory(request.messages, { bodyText: body.text, mediaRules });
   const bodyText = body.outline;
   await stages.next();
   // Text blocks have their own citations, so links in the text would repeat them.

@@ -41,14 +41,14 @@ export function* toTurnInSteps(
   request: CountRequest & Partial<MessagesRequest>,
   context: MessagesTurnContext,
 ): Generator<void, Turn> {
-  const turnOf = yield* assembleTurn(readTurn(request, context), context);
+  const turnOf = yield* assembleTurn(toRequestedTurn(request, context), context);
   const later = request.tool_choice?.type === "none" ? [] : context.offered.later;
   return turnOf((rules) =>
     render(toItems(context.history, later), { ...rules, hasPrefill: true, unknownCall }),
   );
 }
 
-function readTurn(
+function toRequestedTurn(
   request: CountRequest & Partial<MessagesRequest>,
   context: MessagesTurnContext,
 ): RequestedTurn {

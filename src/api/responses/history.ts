@@ -11,7 +11,11 @@ import {
   worstOutcome,
 } from "../../store/reasoning-store.ts";
 import { refusal, type RequestError } from "../errors.ts";
+import { type MediaTexts, slotsOf, withTextParts } from "../media/media-part.ts";
+import type { RequestMedia } from "../media/request-media.ts";
+import type { MediaRules } from "../request/content-text.ts";
 import { placeReasoning, toKeptCallItem, toReasoningItem } from "../turn/history.ts";
+import { sinceCompaction } from "./compaction.ts";
 import { CALL_TYPES, type InputItem } from "./items.ts";
 import { isAnswer, reasoningText, toPlainItem, withThoughts } from "./plain-history.ts";
 import type { HistoryItem } from "./history-item.ts";
@@ -247,4 +251,27 @@ function notEncryptedHere(param: string): RequestError {
     "it was not encrypted by this gateway for this key, or it was altered",
     { errorType: "invalid_encrypted_content" },
   );
+}
+
+// Images and files
+
+/** The items with texts in place of readable images and files. Rejects as {@link RequestMedia.read} does. */
+export async function withMediaTexts(
+  items: readonly HistoryItem[],
+  { media, mediaRules }: { readonly media: RequestMedia; readonly mediaRules: MediaRules },
+  signal: AbortSignal,
+): Promise<readonly HistoryItem[]> {
+  const slots = sinceCompaction(items).flatMap((item) => {
+    if (item.type === "result")
+      return slotsOf(item.content, `${item.param}.output`, mediaRules.inResults);
+    if (!("content" in item)) return [];
+    return slotsOf(item.content, `${item.param}.content`, mediaRules.inMessages);
+  });
+  const texts = await media.read(slots, signal);
+  return texts.size === 0 ? items : items.map((item) => withTexts(item, texts));
+}
+
+function withTexts(item: HistoryItem, texts: MediaTexts): HistoryItem {
+  if (!("content" in item)) return item;
+  return { ...item, content: withTextParts(item.content, texts) };
 }

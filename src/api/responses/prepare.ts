@@ -34,7 +34,7 @@ import { conversationTooLarge } from "./conversations.ts";
 import { toFittingTurn } from "./fitting-turn.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
-import { withMediaTexts } from "./to-messages.ts";
+import { withMediaTexts } from "./history.ts";
 import { openResponseServers } from "./mcp-items.ts";
 import { noteOmissions, type Omissions, toOmissions } from "./omissions.ts";
 import { type PromptRequest, type ResponsesRequest, responsesRequest } from "./request.ts";

@@ -5,13 +5,14 @@ import { collectTurn } from "../../turn/collect.ts";
 import type { ApiEnv } from "../request/client.ts";
 import { describeTurnFailure } from "../errors.ts";
 import { presetSampling } from "../request/apply-preset.ts";
-import { readRequest } from "../request/parse-request.ts";
+import { type Parser, readRequest } from "../request/parse-request.ts";
+import type { ModelRequest } from "../request/requested-model.ts";
 import { createStages } from "../request/stages.ts";
 import { finishedSummary, UNFINISHED_SUMMARY } from "../reply/summary-text.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
 import { toFittingTurn } from "./fitting-turn.ts";
-import { withMediaTexts } from "./to-messages.ts";
+import { withMediaTexts } from "./history.ts";
 import { openResponseServers } from "./mcp-items.ts";
 import { loadContext } from "./load-context.ts";
 import { findModel } from "../turn/serve-turn.ts";
@@ -30,26 +31,36 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
   return app;
 }
 
-async function countInputTokens(c: Context<ApiEnv>, context: ResponsesContext): Promise<Response> {
+/** Reads a request about a prompt, and loads its conversation. */
+async function readPrompt<R extends ModelRequest & Parameters<typeof loadContext>[0]>(
+  c: Context<ApiEnv>,
+  schema: Parser<R>,
+  context: ResponsesContext,
+) {
   const bodyText = await c.req.text();
   const stages = createStages(bodyText.length, context.pause);
-  const sent = await readRequest(bodyText, inputTokensRequest, context.limits, stages);
-  const requested = findModel(sent, c.get("client").models, { unknownModel });
-  const { model, effort: namedEffort } = requested;
-  const request = withPresetEffort(sent, requested.preset);
+  const request = await readRequest(bodyText, schema, context.limits, stages);
+  const requested = findModel(request, c.get("client").models, { unknownModel });
   const caller = toCaller(c, context);
-  const loaded = await loadContext(request, newId(context), caller, context);
+  const id = `resp_${context.randomId()}`;
+  const loaded = await loadContext(request, id, caller, context);
   await stages.next();
   const { tenant } = caller.client;
   const media = context.openMedia(tenant);
   const reading = { media, mediaRules: context.unsupported.mediaRules };
   const history = await withMediaTexts(loaded.history, reading, caller.signal);
-  const { requestId } = caller;
-  const read = { requestId, requested, namedEffort, tenant, bodyText, now: context.now() };
-  const prompt = { ...toPromptContext(read, context), sampled: loaded.sampled };
+  const read = { requestId: caller.requestId, requested, tenant, bodyText, now: context.now() };
+  return { read, stages, request, caller, id, loaded, media, history };
+}
+
+async function countInputTokens(c: Context<ApiEnv>, context: ResponsesContext): Promise<Response> {
+  const { request: sent, ...own } = await readPrompt(c, inputTokensRequest, context);
+  const { read, stages, loaded, media, history } = own;
+  const { model, preset, effort: namedEffort } = read.requested;
+  const request = withPresetEffort(sent, preset);
+  const prompt = { ...toPromptContext({ ...read, namedEffort }, context), sampled: loaded.sampled };
   const servers = await openResponseServers(request, history, { ...prompt, media });
-  const turnContext = { ...prompt, history, servers };
-  const { turnOf } = await stages.run(turnMaker(request, turnContext));
+  const { turnOf } = await stages.run(turnMaker(request, { ...prompt, history, servers }));
   const { turn } = await toFittingTurn(request, model, { turnOf, prompt, history }, context.pause);
   return c.json({
     object: "response.input_tokens",
@@ -57,18 +68,15 @@ async function countInputTokens(c: Context<ApiEnv>, context: ResponsesContext): 
   });
 }
 
-/** Requests a summary from the model and encrypts it. Instructions and the user's messages stay unchanged. */
+/** Asks the model for a summary and encrypts it. Instructions and the user's messages stay as they are. */
 async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<Response> {
-  const bodyText = await c.req.text();
-  const stages = createStages(bodyText.length, context.pause);
-  const request = await readRequest(bodyText, compactRequest, context.limits, stages);
-  const requested = findModel(request, c.get("client").models, { unknownModel });
-  const { model, preset } = requested;
-  const caller = toCaller(c, context);
-  const { tenant } = caller.client;
-  const id = newId(context);
-  const loaded = await loadContext(request, id, caller, context);
-  await stages.next();
+  const { read, stages, request, caller, id, loaded, ...own } = await readPrompt(
+    c,
+    compactRequest,
+    context,
+  );
+  const { model, preset } = read.requested;
+  const { tenant } = read;
   const shortened = {
     ...request,
     ...(preset && presetSampling({}, preset)),
@@ -76,21 +84,12 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
     truncation: "auto",
     reasoning: { effort: "low" },
   } as const;
-  const { requestId } = caller;
-  const read = { requestId, requested, namedEffort: undefined, tenant, bodyText };
-  const prompt = toPromptContext({ ...read, now: context.now() }, context);
-  const reading = { media: context.openMedia(tenant), mediaRules: context.unsupported.mediaRules };
-  const described = await withMediaTexts(loaded.history, reading, caller.signal);
-  const history = [...described, SUMMARY_REQUEST];
-  const maker = turnMaker(shortened, { ...prompt, history });
-  const { turnOf } = await stages.run(maker);
+  const prompt = toPromptContext({ ...read, namedEffort: undefined }, context);
+  const history = [...own.history, SUMMARY_REQUEST];
+  const { turnOf } = await stages.run(turnMaker(shortened, { ...prompt, history }));
+  const fitting = { turnOf, prompt, history };
+  const { turn } = await toFittingTurn(shortened, model, fitting, context.pause);
   const runner = loaded.isPrivate ? toPrivateModel(model) : model;
-  const { turn } = await toFittingTurn(
-    shortened,
-    model,
-    { turnOf, prompt, history },
-    context.pause,
-  );
   const finished = await collectTurn(runner.run(turn, c.req.raw.signal));
   const summary = finishedSummary(finished);
   if (summary === undefined) {
@@ -112,10 +111,6 @@ async function compact(c: Context<ApiEnv>, context: ResponsesContext): Promise<R
     output: [...kept, compaction],
     usage: toResponseUsage(finished.end.usage),
   });
-}
-
-function newId({ randomId }: ResponsesContext): string {
-  return `resp_${randomId()}`;
 }
 
 function toCaller(c: Context<ApiEnv>, { responses }: ResponsesContext): Caller {

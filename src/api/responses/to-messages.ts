@@ -4,16 +4,13 @@ import { type NameShield, NO_SHIELD } from "../../harmony/name-shield.ts";
 import { type NamespaceStyle, qualifiedName, toolRecipient } from "../../harmony/tool-names.ts";
 import { foundText } from "../../tools/tool-search/deferred-functions.ts";
 import { refusal, type RequestError } from "../errors.ts";
-import { contentText, type MediaRules } from "../request/content-text.ts";
+import { contentText } from "../request/content-text.ts";
 import type { OfferedFunction } from "../request/offered-functions.ts";
 import type { HistoryRules } from "../turn/assemble-turn.ts";
 import { type Item, render, toKeptCallItem } from "../turn/history.ts";
 import type { HistoryItem, Unsupported } from "./history-item.ts";
 import { approvalRequests, mcpMessages } from "./mcp-items.ts";
 import type { Tool } from "./tool-schemas.ts";
-import { type MediaTexts, slotsOf, withTextParts } from "../media/media-part.ts";
-import type { RequestMedia } from "../media/request-media.ts";
-import { sinceCompaction } from "./compaction.ts";
 
 interface HistoryOptions extends Partial<HistoryRules> {
   readonly unsupported: Unsupported;
@@ -145,25 +142,4 @@ function unknownCall(callId: string, param: string): RequestError {
     `${param}.call_id`,
     `no function call before this output has the call_id ${JSON.stringify(callId)}`,
   );
-}
-
-/** The items with texts in place of readable images and files. Rejects as {@link RequestMedia.read} does. */
-export async function withMediaTexts(
-  items: readonly HistoryItem[],
-  { media, mediaRules }: { readonly media: RequestMedia; readonly mediaRules: MediaRules },
-  signal: AbortSignal,
-): Promise<readonly HistoryItem[]> {
-  const slots = sinceCompaction(items).flatMap((item) => {
-    if (item.type === "result")
-      return slotsOf(item.content, `${item.param}.output`, mediaRules.inResults);
-    if (!("content" in item)) return [];
-    return slotsOf(item.content, `${item.param}.content`, mediaRules.inMessages);
-  });
-  const texts = await media.read(slots, signal);
-  return texts.size === 0 ? items : items.map((item) => withTexts(item, texts));
-}
-
-function withTexts(item: HistoryItem, texts: MediaTexts): HistoryItem {
-  if (!("content" in item)) return item;
-  return { ...item, content: withTextParts(item.content, texts) };
 }

@@ -66,7 +66,7 @@ export function* turnMaker(
   request: ResponsesRequest,
   context: ResponsesTurnContext,
 ): Generator<void, TurnMaker> {
-  const { requested, later, targets, skipped } = yield* readTurn(request, context);
+  const { requested, later, targets, skipped } = yield* toRequestedTurn(request, context);
   const turnOf = yield* assembleTurn(requested, context);
   const approved = approvedCalls(context.history, requested.prompt.hosted.tools);
   const toolStates = toToolStates(context.history.filter((item) => item.type === "kept-call"));
@@ -93,7 +93,7 @@ export function toConversation(
   );
 }
 
-function* readTurn(request: ResponsesRequest, context: ResponsesTurnContext) {
+function* toRequestedTurn(request: ResponsesRequest, context: ResponsesTurnContext) {
   const { prompt, forced, ...others } = yield* readPrompt(request, context);
   const requested: RequestedTurn = {
     prompt,
