@@ -1,18 +1,18 @@
 /** Invalid bodies, and the exact message with which each is refused. */
 import { expect, test } from "vitest";
-import { chatRequest } from "../../src/api/chat-completions/request.ts";
-import { RequestError } from "../../src/api/errors.ts";
-import { parseWith } from "../../src/api/request/parse-request.ts";
-import { responsesRequest } from "../../src/api/responses/request.ts";
+import { z } from "zod";
+import { createBrowsingApp, MODEL } from "../helpers/browsing-app.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
-function refusalOf(parse: () => unknown): { param: string | null; message: string } {
-  try {
-    parse();
-  } catch (error) {
-    if (error instanceof RequestError) return { param: error.param, message: error.message };
-    throw error;
-  }
-  throw new Error("was accepted");
+const { post } = createBrowsingApp({ engine: scriptedEngine([]), toolbox: {} });
+const refusal = z.object({
+  error: z.object({ param: z.string().nullable(), message: z.string() }),
+});
+
+async function refusalOf(path: string, body: object) {
+  const response = await post(path, body);
+  expect(response.status).toBe(400);
+  return refusal.parse(await response.json()).error;
 }
 
 /** [param, what is wrong beside a body that is right, the sentence behind the param] */
@@ -239,11 +239,10 @@ const CHAT_COMPLETIONS: readonly (readonly [string, object, string])[] = [
   ],
 ];
 
-test.each(CHAT_COMPLETIONS)("Chat Completions: %s in %j", (param, wrong, sentence) => {
-  const refusal = refusalOf(() =>
-    parseWith(chatRequest, { messages: [{ role: "user", content: "hi" }], ...wrong }),
-  );
-  expect(refusal).toEqual({ param, message: `${param}: ${sentence}` });
+test.each(CHAT_COMPLETIONS)("Chat Completions: %s in %j", async (param, wrong, sentence) => {
+  const body = { model: MODEL, messages: [{ role: "user", content: "hi" }], ...wrong };
+  const message = `${param}: ${sentence}`;
+  expect(await refusalOf("/v1/chat/completions", body)).toEqual({ param, message });
 });
 
 /** [param, what is wrong beside a body that is right, the sentence behind the param] */
@@ -441,21 +440,13 @@ const RESPONSES: readonly (readonly [string, object, string])[] = [
   ],
 ];
 
-test.each(RESPONSES)("Responses: %s in %j", (param, wrong, sentence) => {
-  const refusal = refusalOf(() =>
-    parseWith(responsesRequest, { model: "m", input: "hi", ...wrong }),
-  );
-  expect(refusal).toEqual({ param, message: `${param}: ${sentence}` });
+test.each(RESPONSES)("Responses: %s in %j", async (param, wrong, sentence) => {
+  const message = `${param}: ${sentence}`;
+  const body = { model: MODEL, input: "hi", ...wrong };
+  expect(await refusalOf("/v1/responses", body)).toEqual({ param, message });
 });
 
-test("a problem outside any field is reported for the whole request", () => {
-  expect(refusalOf(() => parseWith(chatRequest, []))).toEqual({
-    param: null,
-    message: "The request must be an object, but it is an empty array.",
-  });
-});
-
-test("a long string is not quoted", () => {
-  const { message } = refusalOf(() => parseWith(chatRequest, { messages: "secret ".repeat(20) }));
+test("a long string is not quoted", async () => {
+  const { message } = await refusalOf("/v1/chat/completions", { messages: "secret ".repeat(20) });
   expect(message).toBe("messages: must be an array, but it is a string of 140 characters");
 });

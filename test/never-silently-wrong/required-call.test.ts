@@ -58,7 +58,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     choice: "any",
     tools: ["f", "g"],
     reasons: true,
-    writes: ["Hm.<|end|>", ".g<|channel|>", "{}<|call|>"],
+    writes: ["Hm.<|end|>", ".g<|channel|>commentary", "{}<|call|>"],
     reply: { reasoning: "Hm.", calls: ["g {}"] },
     added: [`Hm.${REASONED} to=functions`, `.g${HEADER.slice(HEADER.indexOf("<|channel|>"))}`],
     constraints: [undefined, CHOICE, FORM],
@@ -85,7 +85,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     choice: "any",
     tools: ["f", "g"],
     reasons: false,
-    writes: [".g<|channel|>", "{}<|call|>"],
+    writes: [".g<|channel|>commentary", "{}<|call|>"],
     reply: { reasoning: "", calls: ["g {}"] },
     added: [`.g${HEADER.slice(HEADER.indexOf("<|channel|>"))}`],
     constraints: [CHOICE, FORM],
@@ -165,7 +165,7 @@ describe.each(FORMS)("$name", ({ client, api, stream }) => {
       );
       expect(usage?.prompt).toBe(requests[0]?.prompt.ids.length);
       // A choice in text ends before the token that follows it.
-      const sampled = row.writes.reduce((sum, write) => sum + spelledIds(write).length, 0);
+      const sampled = spelledIds(row.writes.join("").replace("commentary{}", "{}")).length;
       expect([sampled, options.form === "text" && sampled - 1]).toContain(usage?.completion);
     });
   });
