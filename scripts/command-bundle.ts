@@ -1,4 +1,4 @@
-/** How the command is bundled, for the package (`bundle.ts`) and for tests that start it. */
+/** Bundles the command, for the package (`bundle.ts`) and for tests that start it. */
 import type { BuildOptions } from "esbuild";
 import manifest from "../package.json" with { type: "json" };
 

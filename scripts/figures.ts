@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 
-/** Where a measurement comes from. */
+/** The source of a measurement. */
 const source = {
   command: z.string(),
   /** The measured commit, without uncommitted changes. */

@@ -43,7 +43,7 @@ function toDigit(value: number): string {
   return ALPHABET.charAt(value & 63);
 }
 
-/** Without the first byte of a letter outside of Latin-1, see `LETTER` in `encoder.ts`. */
+/** Whether a token has no first byte of a letter outside of Latin-1, see `LETTER` in `encoder.ts`. */
 function isCommon(token: string): boolean {
   return !/[\xc4-\xe1\xe3-\xee]/.test(token);
 }

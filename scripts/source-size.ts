@@ -11,7 +11,7 @@ import * as z from "zod";
 
 const ROOT = join(import.meta.dirname, "..");
 const LIMITS = join(import.meta.dirname, "source-size.json");
-/** Longer files are data, such as the vocabulary. */
+/** Maximum length of a counted file: longer files are data, such as the vocabulary. */
 const MAX_CHARS = 300_000;
 
 const sizes = z.record(

@@ -112,7 +112,7 @@ async function ask(): Promise<void> {
   await response.text();
 }
 
-/** In milliseconds since the address was opened, in a new context: nothing is cached. */
+/** Milliseconds since the address was opened, in a new context without caches. */
 async function measure({ path, needed }: MeasuredPage): Promise<Load> {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   try {

@@ -14,7 +14,7 @@ const MAX_BEFORE_TYPING = 30_000;
 const MAX_MARKDOWN = 18_000;
 const MAX_CHAT = 80_000;
 const MAX_INSPECTOR = 75_000;
-/** Only loaded for an answer with a formula. */
+/** Budget of the files that are loaded only for an answer with a formula. */
 const MAX_FORMULAS = 60_000;
 
 const folder = await mkdtemp(join(tmpdir(), "harmony-gateway-pages-"));

@@ -142,7 +142,7 @@ function toCell(value: Measured | undefined): string {
   return rounds.length < 2 ? toText(median) : `${toText(median)} (${toText(min)}–${toText(max)})`;
 }
 
-/** For instance `1.21 [1.18, 1.25]`. */
+/** Formats a ratio, for instance `1.21 [1.18, 1.25]`. */
 export function toRatio(estimate: Estimate | undefined): string {
   if (estimate === undefined) return "–";
   const { value, low, high } = estimate;

@@ -1,4 +1,4 @@
-/** Which bounds a run keeps. */
+/** The bounds that a run keeps. */
 import { expect, test } from "vitest";
 import { describeMachine } from "./machine.ts";
 import { toMeasured } from "./statistics.ts";

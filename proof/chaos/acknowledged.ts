@@ -155,7 +155,7 @@ async function read(
   return { status: answer.status, text: await answer.text() };
 }
 
-/** More than the half minute after which a gateway takes the one that ran a response for dead. */
+/** Longer than the half minute after which a gateway considers the process of a response dead. */
 const PATIENCE_MS = 90_000;
 
 /** Waits until a background response has ended, and follows its events to the same end. Returns its status. */

@@ -29,7 +29,7 @@ export interface Ended {
 
 export const MODEL = "openai/gpt-oss-20b";
 
-/** Longer than any answer may take, faults included: a client that waits this long was forgotten. */
+/** Longer than any answer may take, faults included: a client that waits this long was lost. */
 export const PATIENCE_MS = 120_000;
 
 export function promptOf({ number, says = "" }: Asking): string {

@@ -133,7 +133,7 @@ function portOf(child: ChildProcess): Promise<number> {
   });
 }
 
-/** In another thread, so that this thread's work does not count as the gateway's. */
+/** Watches in another thread, so that this thread's work does not count as the gateway's. */
 function watchHealth(origin: string) {
   const slowest = new SharedArrayBuffer(8);
   const slowestMs = new Float64Array(slowest);

@@ -5,7 +5,7 @@ import { onStage, type Phase, type Stage, tell } from "./phase.ts";
 
 /** Several times the duration of the short streams alone, and less than the long ones. */
 const GRACE_MS = 8_000;
-/** For closing, on a busy machine. */
+/** Time for closing, on a busy machine. */
 const MARGIN_MS = 3_000;
 
 export const leavingPhase: Phase = {

@@ -107,7 +107,7 @@ export const PHASES: readonly Phase[] = [
 
 type Kind = Parameters<Stage["ask"]>[0];
 
-/** For engines that do not hang: slowness of the machine is no fault of theirs. */
+/** Limit for engines that do not hang, long enough for a slow machine. */
 export const UNHURRIED = {
   connectTimeoutMs: 60_000,
   firstTokenTimeoutMs: 60_000,
@@ -153,7 +153,7 @@ function expectBegunOnly(
 const STREAMS = 200;
 const KILL_EVERY_MS = 5_000;
 const KILLS = 5;
-/** How long a killed engine stays down. */
+/** Time for which a killed engine stays down. */
 const DEAD_MS = 1_500;
 
 async function killEveryFiveSeconds(stage: Stage, random: Random): Promise<string> {

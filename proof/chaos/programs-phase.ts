@@ -72,7 +72,7 @@ function toServers(chosen: readonly string[], started: string) {
   );
 }
 
-/** It misbehaves when it has listed its tools, and has two processes that do not want to end. */
+/** A program that misbehaves after it has listed its tools, and has two processes that resist their end. */
 function toScript(script: string, started: string): string {
   const stubborn = `process.on("SIGTERM", () => undefined); setInterval(() => undefined, 1000);`;
   return `

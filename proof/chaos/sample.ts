@@ -1,7 +1,7 @@
 /** Messages of the gateway's process about itself. */
 import * as z from "zod";
 
-/** Its resources after a garbage collection. */
+/** The process's resources after a garbage collection. */
 const sampleSchema = z.object({
   heapBytes: z.number(),
   externalBytes: z.number(),

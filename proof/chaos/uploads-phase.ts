@@ -47,7 +47,7 @@ async function uploadHalves(stage: Stage, random: Random): Promise<string> {
   return `${sockets.length} unfinished uploads: ${growth} MB more, ${rest} MB afterwards`;
 }
 
-/** Not the resident memory, most of which is what V8 and the allocator have not given back yet. */
+/** Held memory, instead of resident memory, most of which V8 and the allocator have not returned yet. */
 async function heldMegabytes(stage: Stage): Promise<number> {
   const { heapBytes, externalBytes } = await stage.gateway.sample();
   return Math.round((heapBytes + externalBytes) / 1_048_576);
@@ -63,7 +63,7 @@ function open({ origin, key }: Asking, framing: string): Socket {
   return socket;
 }
 
-/** Most of a body, as fast as it is read; then nothing more. */
+/** Sends most of a body, as fast as it is read, and then nothing more. */
 function sendLarge(asking: Asking, isAnnounced: boolean): Socket {
   const bytes = MAX_BODY_BYTES - 1;
   const socket = open(

@@ -90,7 +90,7 @@ export async function playCase(
 /** The result of a timeout, a broken connection, or an answer that is not JSON: other plays continue. */
 const noAnswer = () => ({ body: undefined });
 
-/** One request. No body: the answer is an error, or not one of a chat. */
+/** Sends one request. No body: the answer is an error, or not a chat reply. */
 export async function ask(
   { baseURL, model, key }: Endpoint,
   messages: readonly object[],

@@ -41,7 +41,7 @@ export function summarize(results: readonly ArmResult[]): ArmSummary[] {
   });
 }
 
-/** By case, over its seeds: plays of one case are no independent samples. */
+/** Averages by case, over its seeds, because plays of one case are not independent samples. */
 function passRates({ played }: ArmResult): Map<string, number> {
   return new Map(
     [...Map.groupBy(played, ({ id }) => id)].map(([id, plays]) => [

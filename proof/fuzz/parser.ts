@@ -32,7 +32,7 @@ export function fuzzParser(seed: number, index: number): ParserFailure | undefin
 
 const WELL_FORMED_ONE_IN = 8;
 
-/** For well-formed input nothing may be lost, added or misinterpreted, however it is split. */
+/** Checks that no part of well-formed input is lost, added or misinterpreted, however it is split. */
 function checkWellFormed(random: Random): ParserFailure | undefined {
   const { input, parts } = createWellFormed(random);
   const cuts = random.oneIn(2) ? "whole" : random.below(0x7fffffff);
@@ -55,7 +55,7 @@ export async function shrinkParserFailure(failure: ParserFailure): Promise<Parse
   return problem === undefined ? failure : { problem, input };
 }
 
-/** How pushes are split: each element alone, or at places chosen from a seed. */
+/** The split of pushes: each element alone, or at places chosen from a seed. */
 type Cuts = "single" | number;
 
 function findProblem(

@@ -17,7 +17,7 @@ import { createTemplates, type KnownIds, type RouteTemplate } from "./request-bo
 import { createRequestInput, type RequestInput } from "./request-input.ts";
 import { shrinkJson, shrinkList } from "./shrink.ts";
 
-/** This many requests share an application and its store. */
+/** Number of requests that share an application and its store. */
 export const EPOCH = 250;
 
 export interface RequestFailure {
@@ -122,7 +122,7 @@ interface Target {
   settle(): Promise<string | undefined>;
 }
 
-/** By the SHA-256 of `sk-fuzz-a` and `sk-fuzz-b`. */
+/** The keys `sk-fuzz-a` and `sk-fuzz-b`, by their SHA-256. */
 const KEYS = [
   "a:66b80be9197d7cedb7c90b1494f3f7ae5724a58ca5eb73bbdef104b33f4d9213",
   "b:8cdabe721cbe4930feff5bee79ce80e7f24460ee098c7000da17cc38b0274baf",

@@ -244,7 +244,7 @@ async function withClaude<Result>(
   }
 }
 
-/** Its output, even if it exits with an error such as the limit of turns. */
+/** Claude Code's output, even if it exits with an error such as the limit of turns. */
 async function runClaude(
   variables: Readonly<Record<string, string>>,
   { home, project }: Surroundings,

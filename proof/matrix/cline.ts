@@ -41,7 +41,7 @@ export const cline = toMatrixClient({
   notes: ["A session was not resumed: headless, it has no option for the last one."],
 });
 
-/** It offers `apply_patch` as a function of one string. */
+/** Cline offers `apply_patch` as a function of one string. */
 function patch(header: string, body: string): ToolCall {
   const input = `*** Begin Patch\n${header}\n${body}\n*** End Patch`;
   return { tool: "apply_patch", arguments: { input } };

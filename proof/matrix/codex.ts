@@ -34,7 +34,7 @@ export const codexOverWebSocket: MatrixClient = {
   run: (folder) => run(folder, true),
 };
 
-/** More than a short task needs, less than the long ones write. */
+/** A limit above the needs of a short task, and below the output of the long ones. */
 const LIMIT = ["-c", "model_auto_compact_token_limit=6000"];
 
 const UPDATE = "*** Update File: patched.txt\n@@\n one\n-two\n+three";

@@ -9,7 +9,7 @@ const OPENCODE = join(
   `node_modules/opencode-${process.platform}-${process.arch}/bin/opencode`,
 );
 
-/** Its search downloads ripgrep, unless there is one: Codex brings it along. */
+/** opencode's search downloads ripgrep unless it is installed: the package of Codex contains it. */
 const RIPGREP = globSync("node_modules/@openai/codex-*/vendor/*/codex-path", {
   cwd: import.meta.dirname,
 }).map((folder) => join(import.meta.dirname, folder));

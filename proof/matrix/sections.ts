@@ -15,7 +15,7 @@ interface MatrixCounts {
   readonly failed: number;
 }
 
-/** By the client's name, which precedes the version. */
+/** Sections by the client's name, which precedes the version. */
 export function readSections(): Map<string, string> {
   const texts = readFileSync(MATRIX_PAGE, "utf8")
     .split(/^(?=## )/m)

@@ -119,7 +119,7 @@ function isOffered(prompt: string, name: string): boolean {
   return prompt.includes(`\ntype ${name} = `) || prompt.includes(`__${name} = (`);
 }
 
-/** Without hop-by-hop headers and those that `fetch` and `ws` set themselves. */
+/** The headers without hop-by-hop headers, and without the headers that `fetch` and `ws` set themselves. */
 function forwarded(headers: IncomingHttpHeaders): Record<string, string> {
   const own =
     /^(host|connection|content-length|transfer-encoding|upgrade|accept-encoding|sec-websocket-.*)$/;

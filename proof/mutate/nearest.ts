@@ -1,4 +1,4 @@
-/** Which tests reach a file of `src`, the nearest first: by imports, by folder and by name. */
+/** Finds the tests that reach a file of `src`, the nearest first: by imports, by folder and by name. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
@@ -10,7 +10,7 @@ function importsOf(file: string): string[] {
   );
 }
 
-/** For each test, how far it is from each file. */
+/** The distance of each test from each file. */
 export function createFinder(): (file: string) => string[] {
   const modules = new Map(
     globSync(["src/**/*.ts", "test/**/*.ts", "proof/**/*.ts", "scripts/*.ts"], {

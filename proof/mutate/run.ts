@@ -79,7 +79,7 @@ async function run(): Promise<void> {
   if (!values.update && counts.survived > 0) process.exitCode = 1;
 }
 
-/** Where the line is now: lines move with their files. */
+/** The file that contains a mutant's line now: lines move with their files. */
 function fileOf(
   mutant: Mutant,
   sources: readonly (readonly [file: string, text: string])[],

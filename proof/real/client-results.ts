@@ -7,7 +7,7 @@ import { z } from "zod";
 import { writeJson } from "../../scripts/write-formatted.ts";
 
 export type ClientResult = z.infer<typeof clientResult>;
-/** By the program's path below `proof/real`. */
+/** Results by the program's path below `proof/real`. */
 type ClientResults = Readonly<Record<string, ClientResult>>;
 
 const clientResult = z.object({

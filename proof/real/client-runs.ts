@@ -23,7 +23,7 @@ const WALK: Task = {
   answer: "Three steps taken.",
 };
 
-/** For clients whose tools are their own. The last call ends the session. */
+/** The script for clients with their own tools. The last call ends the session. */
 const SHELL: Task = {
   name: "shell",
   ask: "Write down three steps.",
@@ -34,7 +34,7 @@ const SHELL: Task = {
   answer: "Three steps written.",
 };
 
-/** For clients that edit files from the model's text, without tools. */
+/** The script for clients that edit files from the model's text, without tools. */
 const EDIT: Task = {
   name: "edit",
   ask: "Write a greeting.",

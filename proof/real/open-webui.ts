@@ -290,7 +290,7 @@ interface Playwright {
   };
 }
 
-/** From the folder created by the set-up script. */
+/** Loads Playwright from the folder created by the set-up script. */
 function playwright(): Playwright {
   return createRequire(join(HOME, "package.json"))("playwright-core");
 }

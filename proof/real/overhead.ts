@@ -117,7 +117,7 @@ function print({ value, low, high }: Estimate, digits: number): string {
   return `${middle} (${least}–${most})`;
 }
 
-/** One window of one path. */
+/** Measures one window of one path. */
 async function measure(path: Path, counts: boolean): Promise<void> {
   const used = () => [cpuMs(serverPid), path.pid === undefined ? 0 : cpuMs(path.pid)] as const;
   const before = used();

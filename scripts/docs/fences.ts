@@ -68,7 +68,7 @@ function toNotes(comments: string): Note[] {
   });
 }
 
-/** Its lines as commands: those that end in a backslash joined, comments and chains taken apart. */
+/** The lines of a block as commands: lines that end in a backslash are joined, comments and chains separated. */
 export function toCommands({ body }: Pick<Fence, "body">): string[] {
   return (
     body
@@ -83,7 +83,7 @@ export function toCommands({ body }: Pick<Fence, "body">): string[] {
   );
 }
 
-/** Why a command of the block is not run; undefined if it is. */
+/** The reason why a command of the block is not run; undefined if it is run. */
 export function reasonNotToRun({ notes }: Pick<Fence, "notes">, command = ""): string | undefined {
   return notes.find(
     ({ kind, prefix }) =>

@@ -25,7 +25,7 @@ export interface Outcome {
   readonly text: string;
 }
 
-/** Where the gateway listens in the pages. */
+/** The gateway's address in the pages. */
 const DOCUMENTED_ORIGIN = "http://127.0.0.1:8787";
 
 /** Other programs are not run. Installing packages, for example, would change the checkout. */

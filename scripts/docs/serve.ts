@@ -81,7 +81,9 @@ export async function serve(
 
 type StandIn = Pick<EngineServer, "url" | "close">;
 
-/** It speaks vLLM's wire format. In place of another kind of server it answers 404, and the gateway is sent no request. */
+/**
+ * A server of vLLM's wire format. In place of another kind of server it answers 404, and the gateway gets no request.
+ */
 async function startStandIn(isAsked: boolean, model: string | undefined): Promise<StandIn> {
   return isAsked
     ? startEngineServer(createDemoEngine(), model)

@@ -50,7 +50,7 @@ export function readSessionPage(page: string): ReadonlyMap<string, string> {
   return new Map(Array.from(sections, ([, title = "", text = ""]) => [title, text]));
 }
 
-/** Without the parts that differ between recordings. */
+/** The page without the parts that differ between recordings. */
 export function withoutTimes(text: string): string {
   return text
     .trimEnd()

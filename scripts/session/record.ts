@@ -196,7 +196,7 @@ function toEnvironment(root: string, folder: string, ports: Ports) {
   };
 }
 
-/** With ports that are free on this machine. */
+/** Replaces the page's ports by ports that are free on this machine. */
 function toReal(command: string, ports: Ports): string {
   return command.replaceAll(
     /(127\.0\.0\.1:|\bPORT=)(\d+)/g,
@@ -205,7 +205,7 @@ function toReal(command: string, ports: Ports): string {
   );
 }
 
-/** With the ports of the page, and without this machine's folders and tokens. */
+/** Restores the ports of the page, and removes this machine's folders and tokens. */
 function toShown(printed: string, ports: Ports, folder: string): string {
   let shown = printed.replaceAll(folder, "~");
   for (const [port, real] of Object.entries(ports)) {

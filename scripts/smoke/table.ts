@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { writeFormatted } from "../write-formatted.ts";
 
-/** By runtime, by feature: whether it holds. Absent: it has no meaning there. */
+/** Whether each feature works, by runtime and feature. Absent: the feature has no meaning there. */
 export type Results = ReadonlyMap<string, ReadonlyMap<string, boolean>>;
 
 const [BEGIN, END] = ["<!-- smoke: begin -->", "<!-- smoke: end -->"];

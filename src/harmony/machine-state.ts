@@ -88,7 +88,7 @@ export function toHeader({ at, text }: FirstHeader | Between): Header {
   return { opener, sections: [{ after: "start", text }] };
 }
 
-/** Which part of a message the next token belongs to. */
+/** The part of a message to which the next token belongs. */
 export function positionOf(state: State): "between" | "header" | "body" {
   switch (state.at) {
     case "first-header":

@@ -71,7 +71,7 @@ export interface Parser {
   end(reason: InputEnd): ParseEvent[];
   /** Whether the turn is over. Further input is ignored. */
   readonly done: boolean;
-  /** Which part of a message the next token belongs to. */
+  /** The part of a message to which the next token belongs. */
   readonly position: "between" | "header" | "body";
   readonly openPart: PartKind | undefined;
   /** Whether ordinary ids can only continue the open body, with text that is passed on at once. */

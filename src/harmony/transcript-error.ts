@@ -1,4 +1,4 @@
-/** Why a transcript cannot be parsed further, in strict and lax mode. */
+/** The error for a transcript that cannot be parsed further, in strict and lax mode. */
 import type { TranscriptMessage } from "./transcript-message.ts";
 import type { HeaderErrorCode } from "./transcript-header.ts";
 

@@ -14,7 +14,7 @@ import { ByteOffsets } from "./utf8.ts";
 
 const START = "<|im_start|>";
 const END = "<|im_end|>";
-/** After a header, or without one. */
+/** The beginning of a document's frames, after a header or without one. */
 const BEGINNING =
   /^\uFEFF?(?:\s*(?:<s>\s*)?<\|im_start\|>|(?:(?!<\|start\|>).*\r?\n)+(?:<s>\s*)?<\|im_start\|>)/;
 

@@ -108,7 +108,7 @@ function value(what: string, text: string): string {
   return escapeControl(text);
 }
 
-/** After a `<`, the next token would be read as an escape. */
+/** Adds a space after a trailing `<`, because the next token would be read as an escape. */
 function section(text: string): string {
   return text.endsWith("<") ? `${text} ` : text;
 }

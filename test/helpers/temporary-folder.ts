@@ -1,4 +1,7 @@
-/** Before the tests: a folder for all temporary files, of the tests and of the programs that they start. It is removed at the end. */
+/**
+ * Creates a folder before the tests for all temporary files, of the tests and of the programs that they start. It is
+ * removed at the end.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

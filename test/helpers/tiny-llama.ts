@@ -15,7 +15,10 @@ export function describeWithLlama(title: string, tests: () => void): void {
   });
 }
 
-/** One thread: several wait for each other when other tests keep the processor busy, and are ten times slower. */
+/**
+ * Uses one thread: several threads wait for each other when other tests keep the processor busy, and are ten times
+ * slower.
+ */
 export async function createTinyEngine(
   options: Partial<LlamaModelOptions> = {},
 ): Promise<NativeLlama> {

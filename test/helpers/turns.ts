@@ -124,7 +124,7 @@ export interface FinishedTurn {
   readonly end: TurnEnd;
 }
 
-/** Its parts, each with its whole text, and its end. */
+/** The parts of a turn, each with its whole text, and the turn's end. */
 export async function collect(events: AsyncIterable<TurnEvent>): Promise<FinishedTurn> {
   const parts: FinishedPart[] = [];
   let open: FinishedPart | undefined;

@@ -73,7 +73,7 @@ export function buildCheckout(checkout: string): Build {
   return { name: "head", folder: pathToFileURL(`${checkout}/`) };
 }
 
-/** With this Node, and its output shown only if it fails. */
+/** Runs a command with this Node, and shows its output only if it fails. */
 function runNpm(cwd: string, ...args: readonly string[]): void {
   const PATH = `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}`;
   execFileSync("npm", args, { cwd, env: { ...process.env, PATH }, stdio: "pipe" });

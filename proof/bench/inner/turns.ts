@@ -80,7 +80,7 @@ async function measureTurns(tokens: number): Promise<TurnNumbers> {
   };
 }
 
-/** From passing in the request's bytes until the engine's body is complete. The answer is read to its end. */
+/** Measures from passing in the request's bytes until the engine's body is complete. The answer is read to its end. */
 async function timeToEngine(body: string): Promise<number> {
   const request = toRequest("/v1/chat/completions", body);
   let reached = 0n;

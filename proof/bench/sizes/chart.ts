@@ -94,7 +94,7 @@ function drawLine(panel: "first" | "next", line: Line, scale: Scale): string {
   return `<polyline points="${points}" fill="none" stroke="${toColor(line)}" stroke-width="2"${dashes}/>`;
 }
 
-/** At the beginning of each line, where they lie apart; labels that would overlap are moved. */
+/** Labels at the beginning of each line, where the lines are apart; labels that would overlap are moved. */
 function drawLabels(panel: "first" | "next", lines: readonly Line[], scale: Scale): string[] {
   const wanted = lines
     .map((line) => ({ line, y: scale.y(line.points[0]?.ms ?? NaN) + 4 }))

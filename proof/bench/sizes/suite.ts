@@ -118,7 +118,7 @@ const ANSWER = fillIn(planCompletion("answer", ANSWER_TOKENS))
   .map(({ text }) => text)
   .join("");
 
-/** In µs. The requests follow each other on one connection. */
+/** Measures in µs. The requests follow each other on one connection. */
 async function cpuPerRequest(
   rig: Rig,
   running: Running,

@@ -21,7 +21,7 @@ export const SERIES: readonly Series[] = [
 
 export const TITLES = { first: "first request", next: "next turn", pipe: "hono-pipe" } as const;
 
-/** In ms of CPU. */
+/** The table of sizes, in ms of CPU. */
 export function toSizesTable(sizes: readonly SizeRow[]): Grid {
   const find = (tokens: number, { kind, tools }: Series): Measured | undefined =>
     sizes.find((each) => each.tokens === tokens && each.tools === tools)?.[kind];

@@ -186,7 +186,7 @@ function nginx(command: string): Contender {
   };
 }
 
-/** One process, like the others, and without buffering. */
+/** nginx runs with one process, like the others, and without buffering. */
 function nginxConfiguration(enginePort: number, ownPort: number, folder: string): string {
   return `
 daemon off;

@@ -17,6 +17,7 @@ const server = createServer((incoming, outgoing) => {
   call.once("error", () => outgoing.destroy());
   incoming.pipe(call);
 });
-// Its connections wait while another contender answers. Node's own limit of 5 s would close them as a request is written.
+// The pipe's connections wait while another contender answers. Node's own limit of 5 s would close them while a request
+// is written.
 server.keepAliveTimeout = 60_000;
 server.listen(ownPort, "127.0.0.1");

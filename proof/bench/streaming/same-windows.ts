@@ -166,7 +166,10 @@ async function alternate(
   return measured;
 }
 
-/** One that falls behind uses CPU for tokens of another window: with nothing received, that says nothing of a token. */
+/**
+ * A contender that falls behind uses CPU for tokens of another window. If nothing was received, its CPU gives no cost
+ * per token.
+ */
 function perToken({ cpuMs, tokens, bytes }: Snapshot): Numbers {
   return {
     cpuPerToken: bytes === 0 ? NaN : (cpuMs / tokens) * 1000,

@@ -16,7 +16,7 @@ interface Described {
   readonly slow?: boolean;
 }
 
-/** One contender after the other, round by round, each alone with the engine. */
+/** Measures one contender after the other, round by round, each alone with the engine. */
 export interface InTurn extends Described {
   readonly kind: "in-turn";
   /** Needs a fresh process: for memory. */

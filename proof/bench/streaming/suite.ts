@@ -129,7 +129,7 @@ async function measureInTurn(
   return toResults(scenario, contenders, rounds, 1);
 }
 
-/** In the contenders' order; those without numbers are left out. */
+/** Results in the contenders' order; contenders without numbers are left out. */
 function toResults(
   scenario: Scenario,
   contenders: readonly Contender[],

@@ -12,7 +12,7 @@ import type { Planned, Shape } from "./completion.ts";
 import { MODEL } from "./requests.ts";
 import { nowMs, wordFor } from "./words.ts";
 
-/** How every request is answered from now on. `endless`: bulk without an end, for slow readers. */
+/** The answer to every request from now on. `endless`: bulk without an end, for slow readers. */
 export type Script =
   | { readonly mode: "bulk" | "endless"; readonly shape: Shape; readonly tokens: number }
   | PacedScript;
@@ -126,7 +126,10 @@ function toStats(): UpstreamStats {
   };
 }
 
-/** At its start a gateway requests one token, and waits for the end of the answer. */
+/**
+ * Whether the body is a gateway's probe: at its start a gateway requests one token, and waits for the end of the
+ * answer.
+ */
 function isProbe(body: string): boolean {
   return /"max_tokens":1[,}]/.test(body);
 }

@@ -1,4 +1,4 @@
-/** From process start to the first ids. Argument: the encoder. Sends time and memory to its parent. */
+/** Measures from process start to the first ids. Argument: the encoder. Sends time and memory to its parent. */
 import { loadEncoder, toEncoderName } from "./encoders.ts";
 
 export interface ColdStart {
@@ -19,7 +19,7 @@ process.send?.({
   rssMb: process.memoryUsage().rss / 1e6,
 } satisfies ColdStart);
 
-/** After a garbage collection, if the flag for it is set. */
+/** Memory after a garbage collection, if the flag for it is set. */
 function held(): number {
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

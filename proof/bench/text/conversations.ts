@@ -10,7 +10,7 @@ export interface Message {
 const CHARACTERS_PER_TOKEN = 3.4;
 const MIXTURE: readonly Corpus[] = [corpusOf("prose"), corpusOf("code"), corpusOf("json")];
 
-/** Its last message is the user's. */
+/** A conversation whose last message is the user's. */
 export function createConversation(tokens: number, seed: number): Message[] {
   const random = createRandom(seed);
   const messages: Message[] = [];

@@ -56,7 +56,7 @@ async function loadOwn(): Promise<LoadedEncoder> {
 
 const peers = createRequire(new URL("../peers/package.json", import.meta.url));
 
-/** Not among our dependencies, so without types here. */
+/** Imports a peer's package. It is not a dependency of the project, so it has no types here. */
 function importPeer(specifier: string): Promise<any> {
   return import(pathToFileURL(peers.resolve(specifier)).href);
 }

@@ -71,7 +71,7 @@ function worstCases(by: LoadedEncoder, cut: (text: string) => string): Record<st
   );
 }
 
-/** Its beginning, of that many bytes at most. */
+/** The beginning of a text, of that many bytes at most. */
 function toBytesOfWorstSize(text: string): string {
   const bytes = Buffer.from(text).subarray(0, WORST_SIZE);
   // A character that is cut off is left out.

@@ -58,5 +58,5 @@ export interface ObservedUsage {
   readonly reasoning: number;
 }
 
-/** To add an API: one entry here. */
+/** All APIs. A new API needs one entry here. */
 export const APIS: Readonly<Record<string, Api>> = { chat, responses, messages };

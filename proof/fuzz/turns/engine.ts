@@ -155,10 +155,10 @@ function refuse(session: Session, reason: string): EngineError {
   return new EngineError("context-length", reason);
 }
 
-/** More than any turn needs. */
+/** Maximum number of calls, more than any turn needs. */
 const MAX_CALLS = 64;
 
-/** Without the stop token, if the engine hides it. */
+/** The ids without the stop token, if the engine hides it. */
 export function shownIds({ ids, reason }: Completion, engine: EngineTraits): readonly TokenId[] {
   return engine.showsStopId || reason === "length" ? ids : ids.slice(0, -1);
 }

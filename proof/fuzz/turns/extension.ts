@@ -53,7 +53,7 @@ function toBeginning({ engine }: Case, { prompt, completion, read }: CallRecord)
   return [...prompt, ...ids];
 }
 
-/** Where ids are not exact, the texts are compared. */
+/** Compares the texts, because ids are not exact. */
 function isBeginning(
   start: readonly TokenId[],
   whole: readonly TokenId[],

@@ -1,7 +1,7 @@
 /** Slightly smaller variants of a failing case. */
 import { type Case, PLAIN_ENGINE, PLAIN_SETTINGS, type PlannedMessage } from "./case.ts";
 
-/** From the largest step to the smallest. */
+/** Smaller cases, from the largest step to the smallest. */
 export function* smallerCases(given: Case): Generator<Case> {
   const { demands, history, engine, settings, choices } = given;
   if (demands.n > 1) {

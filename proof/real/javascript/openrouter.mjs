@@ -6,7 +6,7 @@ const MODEL = "openai/gpt-oss-20b";
 const { AGENT_URL, DEMO_URL, TASK } = process.env;
 const PARAMETERS = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
 
-/** Its types are those of `/api/v1`. */
+/** The SDK's types are for `/api/v1`. */
 function createClient(url) {
   const serverURL = new URL("/api/v1", url).href;
   return new OpenRouter({ serverURL, apiKey: "none", retryConfig: { strategy: "none" } });

@@ -95,7 +95,7 @@ function nameOf(recipient: string): string {
   return recipient.replace(".", "_");
 }
 
-/** In headers: a text may mention such a name. */
+/** Renames recipients in headers only, because a text may mention such a name. */
 function toFunctions(response: string): string {
   return response.replaceAll(/(?:^|<\|end\|>)[^]*?<\|message\|>/g, (header) =>
     header.replaceAll(RECIPIENT, "functions.$1_$2"),

@@ -43,7 +43,7 @@ export interface ReplyOptions {
   readonly errorCodes: ErrorCodes;
 }
 
-/** How the client receives reasoning: as text, encrypted to send back, as a summary alone, or not at all. */
+/** The form of reasoning for the client: as text, encrypted to send back, as a summary alone, or not at all. */
 export type ShownReasoning = "text" | "sealed" | "summary" | "hidden";
 
 /** Separator of two analysis messages, and of a preamble and the answer. */

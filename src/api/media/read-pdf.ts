@@ -14,6 +14,6 @@ export type PdfText =
 /** Reads the texts of a PDF. Rejects with the signal's reason only. */
 export type ReadPdf = (bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<PdfText>;
 
-/** More pages and characters of a document are not read. */
+/** Maximum pages of a document that are read; below, maximum characters. */
 export const MAX_PAGES = 300;
 export const MAX_CHARACTERS = 500_000;

@@ -37,7 +37,7 @@ export type ImageOutcome = "described" | "cached" | "failed";
 /** Parts that are read between two pauses: a few milliseconds. */
 const SLICE = 500;
 
-/** More different images of a request are not looked up: a client chooses how many there are. */
+/** Maximum number of different images of a request that are looked up, because a client chooses their number. */
 const MAX_LOOKUPS = 256;
 
 interface Image {

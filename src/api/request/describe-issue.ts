@@ -133,7 +133,7 @@ function toWord(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
-/** Longer strings are not quoted, as they can be whole messages. */
+/** Maximum length of quoted strings: longer strings can be whole messages. */
 const LONGEST_SHOWN = 40;
 
 function toWords(value: unknown): string {

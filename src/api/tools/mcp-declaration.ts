@@ -6,7 +6,7 @@ import { toShownUrl } from "../../tools/mcp/shown-url.ts";
 
 const MAX_HEADERS = 32;
 const MAX_HEADER_LENGTH = 8192;
-/** Most names in a list of a declaration. */
+/** Maximum names in a list of a declaration. */
 export const MAX_NAMES = 256;
 
 /** Headers of the protocol and the connection, which a declaration must not set. */
@@ -98,7 +98,7 @@ export function toPolicy({
   };
 }
 
-/** Which tools are shown only once a search has found them, by their names on the server. */
+/** The tools that are shown only once a search has found them, by their names on the server. */
 export function toDeferral({
   defer_loading: isCommon,
   deferred_tools: deferred,
