@@ -5,14 +5,11 @@
  * share the tokens' bytes.
  */
 
-import { Decoder, decodeMany } from "./decoder.ts";
+import { Decoder } from "./decoder.ts";
 import { Encoder } from "./encoder.ts";
 import { bytesOf, type TokenBytes, unpackTokenBytes } from "./token-bytes.ts";
 import { TokenTexts } from "./token-texts.ts";
 import type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
-
-/** Up to about this many ids, joining their texts is faster. */
-const FEW_IDS = 128;
 
 let sharedTokens: TokenBytes | undefined;
 let sharedEncoder: Encoder | undefined;
@@ -94,7 +91,6 @@ export function tokenBytes(id: TokenId): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function decode(ids: readonly TokenId[]): string {
-  if (ids.length > FEW_IDS) return decodeMany(tokens(), ids);
   const decoder = createDecoder();
   let text = "";
   for (const id of ids) text += decoder.push(id);
