@@ -4,13 +4,13 @@ import { specialTokenName } from "./special-tokens.ts";
 import { bytesOf, type TokenBytes } from "./token-bytes.ts";
 import type { TokenTexts } from "./token-texts.ts";
 import type { StreamingDecoder, TokenId } from "./tokenizer.ts";
-import { Utf8Decoder } from "./utf8.ts";
 
 export class Decoder implements StreamingDecoder {
   readonly #tokens: TokenBytes;
   readonly #texts: TokenTexts;
-  /** Buffers the bytes of a character that spans several tokens. */
-  readonly #utf8 = new Utf8Decoder();
+  /** Buffers the bytes of a character that spans several tokens. Most streams have none. */
+  #utf8: InstanceType<typeof TextDecoder> | undefined;
+  #isWithinCharacter = false;
 
   constructor(tokens: TokenBytes, texts: TokenTexts) {
     this.#tokens = tokens;
@@ -20,11 +20,15 @@ export class Decoder implements StreamingDecoder {
   push(id: TokenId): string {
     const text = this.#texts.textOf(id) ?? specialTokenName(id);
     // Valid UTF-8 begins with a whole character, so buffered bytes remain incomplete.
-    if (text !== undefined) return this.#utf8.end() + text;
-    return this.#utf8.push(bytesOf(this.#tokens, id));
+    if (text !== undefined) return this.#isWithinCharacter ? this.end() + text : text;
+    this.#isWithinCharacter = true;
+    this.#utf8 ??= new TextDecoder("utf-8", { ignoreBOM: true });
+    return this.#utf8.decode(bytesOf(this.#tokens, id), { stream: true });
   }
 
   end(): string {
-    return this.#utf8.end();
+    if (!this.#isWithinCharacter) return "";
+    this.#isWithinCharacter = false;
+    return this.#utf8?.decode() ?? "";
   }
 }

@@ -8,6 +8,7 @@ import {
   tokenBytes,
   tokenText,
 } from "../../src/tokenizer/index.ts";
+import { idsOfBytes } from "../../src/tokenizer/token-bytes.ts";
 import { texts } from "./texts.ts";
 
 const tokenizer = o200kHarmony();
@@ -26,6 +27,45 @@ test("decoding gives the text that was encoded", () => {
   fc.assert(
     fc.property(texts, (text) => {
       expect(tokenizer.decode(tokenizer.encode(text))).toBe(text.toWellFormed());
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+const byteIds = idsOfBytes();
+
+/** Each byte is a token. */
+function decodeBytes(bytes: readonly number[]): string {
+  const decoder = createDecoder();
+  return bytes.map((byte) => decoder.push(byteIds[byte] ?? 0)).join("") + decoder.end();
+}
+
+test.each([
+  { bytes: [0x61, 0xc3, 0xa9], text: "aé", why: "two bytes" },
+  { bytes: [0xef, 0xbb, 0xbf, 0x61], text: "\uFEFFa", why: "a leading byte order mark stays" },
+  { bytes: [0xf0, 0x9f, 0x98, 0x80], text: "😀", why: "four bytes" },
+  { bytes: [0xf4, 0x8f, 0xbf, 0xbf], text: "\u{10FFFF}", why: "the last code point" },
+  { bytes: [0x80], text: "\uFFFD", why: "nothing to continue" },
+  { bytes: [0xc0, 0x80], text: "\uFFFD\uFFFD", why: "overlong, C0 begins nothing" },
+  { bytes: [0xe0, 0x80, 0x80], text: "\uFFFD\uFFFD\uFFFD", why: "overlong in three bytes" },
+  { bytes: [0xf0, 0x80, 0x80], text: "\uFFFD\uFFFD\uFFFD", why: "overlong in four bytes" },
+  { bytes: [0xed, 0xa0, 0x80], text: "\uFFFD\uFFFD\uFFFD", why: "a surrogate" },
+  { bytes: [0xf4, 0x90, 0x80], text: "\uFFFD\uFFFD\uFFFD", why: "above the last code point" },
+  { bytes: [0xf5, 0x80], text: "\uFFFD\uFFFD", why: "F5 begins nothing" },
+  { bytes: [0xe4, 0xbd, 0x61], text: "\uFFFDa", why: "one for a whole unfinished part" },
+  { bytes: [0xf0, 0x9f, 0x98, 0xe4, 0xbd], text: "\uFFFD\uFFFD", why: "two unfinished parts" },
+  { bytes: [0xe4, 0xe4, 0xbd, 0xa0], text: "\uFFFD你", why: "a character begins anew" },
+])("byte by byte: $why", ({ bytes, text }) => {
+  expect(decodeBytes(bytes)).toBe(text);
+});
+
+test("any bytes decode as by the Encoding Standard", () => {
+  const telling = [0x00, 0x61, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf];
+  const leading = [0xe0, 0xe4, 0xed, 0xef, 0xf0, 0xf1, 0xf4, 0xf5, 0xff];
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...telling, ...leading), { maxLength: 30 }), (bytes) => {
+      const expected = new TextDecoder("utf-8", { ignoreBOM: true });
+      expect(decodeBytes(bytes)).toBe(expected.decode(Uint8Array.from(bytes)));
     }),
     { numRuns: 3000 },
   );
