@@ -61,7 +61,7 @@ export function createDecoder(): StreamingDecoder {
  * of a character, for special ids and for ids outside the vocabulary; in a stream, pass such ids to a
  * decoder.
  *
- * The same id always returns the same string object, at the cost of two array accesses.
+ * An id always returns one string object, at the cost of two array accesses.
  *
  * @example
  * ```ts

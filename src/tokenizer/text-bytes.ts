@@ -8,7 +8,7 @@ export const END_BYTE = 0xff;
 /** A buffer that is reused for each text. Lone surrogates become U+FFFD. */
 export class TextBytes {
   readonly bytes: Uint8Array;
-  /** The same memory as `bytes`. */
+  /** A view of the memory of `bytes`. */
   readonly view: DataView;
   /** Number of bytes of the text. */
   length = 0;

@@ -38,7 +38,7 @@ export const MAX_TOKEN_BYTES = 128;
 
 export interface TokenBytes {
   readonly bytes: Uint8Array;
-  /** The same memory as `bytes`. */
+  /** A view of the memory of `bytes`. */
   readonly view: DataView;
   /** Places by id: see {@link startOf} and {@link lengthOf}. 0 for a token that is not unpacked yet. */
   readonly places: Int32Array;

@@ -75,7 +75,7 @@ export interface RunOptions {
   readonly onFact?: OnFact;
 }
 
-/** As the gateway has it, with the defaults of its settings. Call ids are `call_1`, `call_2`, … */
+/** A model like the gateway's, with the defaults of its settings. Call ids are `call_1`, `call_2`, … */
 export function modelOf(
   engine: ModelOptions["engine"],
   { steering, contextLength, pause }: Omit<RunOptions, "signal" | "onFact"> = {},
@@ -115,7 +115,7 @@ export function finishTurn(
 export type FinishedPart = Part & {
   readonly text: string;
   readonly citations?: readonly Citation[];
-  /** Of a call that the gateway has run. */
+  /** The result of a call that the gateway has run. */
   readonly result?: GatewayCallResult;
 };
 

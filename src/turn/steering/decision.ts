@@ -37,7 +37,7 @@ export type Cut =
   | "call-refused"
   /** A gateway call is complete. */
   | "builtin-call"
-  /** As many calls as the request allows are complete. */
+  /** The request's maximum number of calls is complete. */
   | "call-limit"
   /** Something other than the further call that was requested. */
   | "not-a-call";
