@@ -4,13 +4,20 @@ import type { ToolChoice, Turn } from "../../turn/turn.ts";
 import { refusal, type RequestError } from "../errors.ts";
 import { NO_CLIENT_TRAINED_TOOLS } from "../tools/client-trained-tools.ts";
 import { forcedHosted, type HostedDemand } from "../tools/hosted-choice.ts";
-import { NO_HOSTED_TOOLS } from "../tools/hosted-tools.ts";
+import { type HostedDeps, NO_HOSTED_TOOLS } from "../tools/hosted-tools.ts";
+import type { MediaRules } from "../request/content-text.ts";
 import { type RequestedChoice, toToolChoice } from "../request/offered-functions.ts";
 import type { RequestText } from "../request/ordered-json.ts";
-import { assembleTurn, type RequestedTurn, type TurnContext } from "../turn/assemble-turn.ts";
-import { type Item, render } from "../turn/history.ts";
+import {
+  assembleConversation,
+  assembleTurn,
+  type RequestedTurn,
+  type TurnContext,
+} from "../turn/assemble-turn.ts";
+import { type Item, render, toReasoningItem } from "../turn/history.ts";
+import type { CollectedHistory } from "../turn/prompt-history.ts";
 import { readFormat, type RequestedFormat } from "../turn/requested-format.ts";
-import { systemText } from "./history.ts";
+import { readHistory, systemText } from "./history.ts";
 import {
   answerFrom,
   type AssistantEntry,
@@ -19,7 +26,7 @@ import {
 } from "./history-entry.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { requestedReasoning } from "./thinking.ts";
-import type { OfferedTools } from "./tools.ts";
+import { type OfferedTools, toOfferedFunctions } from "./tools.ts";
 
 /** Inputs of a turn that are not in the request's fields. */
 export interface MessagesTurnContext extends TurnContext, RequestText {
@@ -46,6 +53,39 @@ export function* toTurnInSteps(
   return turnOf((rules) =>
     render(toItems(context.history, later), { ...rules, hasPrefill: true, unknownCall }),
   );
+}
+
+/** Inputs of a conversation that is read by itself, without a store. */
+interface ConversationContext extends Omit<MessagesTurnContext, "history" | "offered"> {
+  readonly mediaRules: MediaRules;
+  readonly hosted: HostedDeps;
+}
+
+/** The conversation alone, with the thinking that can be read. */
+export function toConversation(
+  request: CountRequest,
+  context: ConversationContext,
+): CollectedHistory {
+  const { bodyText, mediaRules } = context;
+  const read = readHistory(request.messages, { bodyText: () => bodyText, mediaRules });
+  const options = { serverTools: "skip", maxTools: Number.POSITIVE_INFINITY } as const;
+  const offered = toOfferedFunctions(request, {
+    ...context,
+    ...options,
+    ...read,
+    preset: undefined,
+  });
+  const history = read.entries.map((entry) =>
+    entry.type === "assistant" ? { ...entry, parts: entry.parts.map(toReadable) } : entry,
+  );
+  const { prompt } = toRequestedTurn(request, { ...context, history, offered });
+  return assembleConversation(prompt, context, (rules) =>
+    render(toItems(history, offered.later), { ...rules, hasPrefill: true, unknownCall }),
+  );
+}
+
+function toReadable(part: AssistantPart): AssistantPart {
+  return part.type === "thinking" && part.text !== "" ? toReasoningItem(part.text) : part;
 }
 
 function toRequestedTurn(

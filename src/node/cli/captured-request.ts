@@ -1,7 +1,9 @@
-/** Reads the conversation from a client's request to either API, alone or in the record of a turn. */
+/** Reads the conversation from a client's request to any of the APIs, alone or in the record of a turn. */
 import * as z from "zod";
 import { chatRequest } from "../../api/chat-completions/request.ts";
 import { toConversation as toChatConversation } from "../../api/chat-completions/to-turn.ts";
+import { countRequest } from "../../api/messages/request.ts";
+import { toConversation as toMessagesConversation } from "../../api/messages/to-turn.ts";
 import { toMediaRules } from "../../api/request/content-text.ts";
 import { parseBody, parseWith } from "../../api/request/parse-request.ts";
 import { plainHistory } from "../../api/responses/plain-history.ts";
@@ -15,36 +17,37 @@ export function requestConversation(
   text: string,
   system: Omit<SystemOptions, "effort">,
 ): CollectedHistory {
-  const bodyText = unwrap(text);
+  const { bodyText, path } = unwrap(text);
   const body = parseBody(bodyText);
   const mediaRules = toMediaRules("placeholder", "placeholder");
-  const context = { turnId: "captured", tenant: "captured", bodyText, system, mediaRules };
+  const own = { turnId: "captured", tenant: "captured", bodyText, system, mediaRules };
+  const hosted = { toolbox: {}, maxCalls: 1, timeoutMs: 1, citations: "link" } as const;
   if (!("messages" in body) && ("input" in body || "instructions" in body)) {
     const request = parseWith(responsesRequest, { model: "gpt-oss", ...body });
     const unsupported = { kinds: "skip", mediaRules } as const;
     const history = plainHistory(request.input);
-    const hosted = { toolbox: {}, maxCalls: 1, timeoutMs: 1, citations: "link" } as const;
-    return toConversation(request, {
-      ...context,
-      unsupported,
-      hosted,
-      history,
-      style: "own",
-      maxTools: Number.POSITIVE_INFINITY,
-    });
+    const maxTools = Number.POSITIVE_INFINITY;
+    const context = { ...own, hosted, unsupported, history, style: "own", maxTools } as const;
+    return toConversation(request, context);
   }
-  return toChatConversation(parseWith(chatRequest, body), {
-    ...context,
-    turnId: "captured",
-    restored: new Map(),
-  });
+  if (path?.endsWith("/messages") || isMessagesRequest(body)) {
+    return toMessagesConversation(parseWith(countRequest, body), { ...own, hosted });
+  }
+  return toChatConversation(parseWith(chatRequest, body), { ...own, restored: new Map() });
+}
+
+/** Whether a request has the members of the Messages API. */
+export function isMessagesRequest(body: object): boolean {
+  if (!("messages" in body) || !("max_tokens" in body)) return false;
+  const tools: readonly unknown[] = "tools" in body && Array.isArray(body.tools) ? body.tools : [];
+  return "system" in body || tools.some((tool) => "input_schema" in Object(tool));
 }
 
 /** Whether a text is a request rather than model output. */
 export function isRequest(text: string): boolean {
   if (!text.trimStart().startsWith("{")) return false;
   try {
-    const body = parseBody(unwrap(text));
+    const body = parseBody(unwrap(text).bodyText);
     return "messages" in body || "input" in body;
   } catch {
     return false;
@@ -52,13 +55,16 @@ export function isRequest(text: string): boolean {
 }
 
 const record = z.object({
-  request: z.object({ body: z.union([z.string(), z.record(z.string(), z.unknown())]) }),
+  request: z.object({
+    path: z.string().optional(),
+    body: z.union([z.string(), z.record(z.string(), z.unknown())]),
+  }),
 });
 
-/** Returns the request body in the record of a turn; any other text unchanged. */
-function unwrap(text: string): string {
+/** Returns the request in the record of a turn; any other text as a request of an unknown path. */
+function unwrap(text: string): { readonly bodyText: string; readonly path?: string | undefined } {
   const found = record.safeParse(parseBody(text));
-  if (!found.success) return text;
-  const { body } = found.data.request;
-  return typeof body === "string" ? body : JSON.stringify(body);
+  if (!found.success) return { bodyText: text };
+  const { body, path } = found.data.request;
+  return { bodyText: typeof body === "string" ? body : JSON.stringify(body), path };
 }

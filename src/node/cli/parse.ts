@@ -19,7 +19,7 @@ harmony-gateway parse [completion.txt | -] [options]
 
 Reads what a model wrote after <|start|>assistant and prints its parts, the reason to finish and every repair
 by name. The completion is text with the markers spelled out, or with --ids a JSON array of token ids. Of the record of a
-turn it prints what was made of the output then, with the places of the repairs; of a request to either API the messages
+turn it prints what was made of the output then, with the places of the repairs; of a request to an API the messages
 that the model would read. What looks like a control token and is text has a
 backslash where there are no colours.
 

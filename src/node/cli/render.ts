@@ -17,7 +17,7 @@ export const RENDER: Command = {
   usage: `\
 harmony-gateway render <request.json | -> [options]
 
-Prints the prompt of a request to Chat Completions or Responses, or the one in the record of a turn: one colour for each
+Prints the prompt of a request to one of the APIs, or the one in the record of a turn: one colour for each
 role and channel, how many tokens it has, and which reasoning was dropped. Real control tokens are inverse; without
 colours those that were typed have a backslash. Identity, date and layout are those of the settings in the environment.
 

@@ -26,7 +26,7 @@ export const CONVERT: Command = {
 harmony-gateway convert [input.jsonl | -] --from <format> --to <format> [options]
 
 Converts conversations, one JSON object a line. Formats: chat (Chat Completions: {"messages": [...]}; a request to
-either API), harmony ({"text": ...} or {"input_ids": [...]}), openchatml ({"text": ...}), and as a target ids
+any API), harmony ({"text": ...} or {"input_ids": [...]}), openchatml ({"text": ...}), and as a target ids
 ({"input_ids": [...], "labels": [...], "mask": [...]}).
 
   --out <file>       where the lines go; default: the standard output

@@ -11,7 +11,7 @@ import { readParts } from "../../../harmony/read-parts.ts";
 import { parseConversation, type ParsedConversation } from "../../../harmony/transcript.ts";
 import { OpenChatMLError, parseOpenChatML, toHarmony } from "../../../openchatml/index.ts";
 import type { ParsedDocument } from "../../../openchatml/index.ts";
-import { requestConversation } from "../captured-request.ts";
+import { isMessagesRequest, requestConversation } from "../captured-request.ts";
 import { type Format, LineError, type Mode, type Transcript } from "./transcript.ts";
 
 export interface ReadOptions {
@@ -55,7 +55,7 @@ function readChat(line: string, value: unknown, options: ReadOptions): Transcrip
     if (Array.isArray(value))
       return readChatRequest(`{"messages":${line}}`, { messages: value }, options);
     const isRequest = typeof value === "object" && value !== null && "messages" in value;
-    if (isRequest) return readChatRequest(line, value, options);
+    if (isRequest && !isMessagesRequest(value)) return readChatRequest(line, value, options);
     return fromRequest(requestConversation(line, options.system));
   } catch (error) {
     if (error instanceof RequestError) throw new LineError("E-REQUEST", error.message);

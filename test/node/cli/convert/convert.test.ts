@@ -222,6 +222,37 @@ describe("convert", () => {
     expect(lines[1]).toBe(lines[0]);
   });
 
+  test("reads a request to the Messages API, by its members or by the path of its record", async () => {
+    const weather = { name: "weather", input_schema: { type: "object", properties: {} } };
+    const messages = [
+      { role: "user", content: "Is it warm?" },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "Look it up.", signature: "" },
+          { type: "tool_use", id: "toolu_1", name: "weather", input: { city: "Rome" } },
+        ],
+      },
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "12 degrees" }],
+      },
+    ];
+    const body = { model: "m", max_tokens: 9, system: "Be brief.", tools: [weather], messages };
+    const short = { model: "m", max_tokens: 9, messages: messages.slice(1) };
+    const lines = [body, { request: { path: "/v1/messages", body: short } }];
+    const input = lines.map((line) => JSON.stringify(line)).join("\n");
+    const { lines: read } = await run(["--from", "chat", "--to", "harmony"], input);
+    const [plain = "", recorded = ""] = read.map((line): string => JSON.parse(line).text);
+    const loop =
+      "<|start|>assistant<|channel|>analysis<|message|>Look it up.<|end|><|start|>assistant<|channel|>commentary " +
+      'to=functions.weather <|constrain|>json<|message|>{"city":"Rome"}<|call|><|start|>functions.weather ' +
+      "to=assistant<|channel|>commentary<|message|>12 degrees<|end|>";
+    expect(plain).toContain("# Instructions\n\nBe brief.\n\n# Tools");
+    expect(plain).toContain(`<|start|>user<|message|>Is it warm?<|end|>${loop}`);
+    expect(recorded).toContain(loop);
+  });
+
   test("in mode prompt drops finished analysis and opens the answer", async () => {
     const input = JSON.stringify({
       messages: [...JSON.parse(chat("a")).messages, { role: "user", content: "r" }],
