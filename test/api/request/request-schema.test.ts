@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { chatRequest } from "../../../src/api/chat-completions/request.ts";
 import { describeExpected } from "../../../src/api/request/describe-issue.ts";
-import type { Parser } from "../../../src/api/request/parse-request.ts";
+import { type Parser, parseWith } from "../../../src/api/request/parse-request.ts";
 import { countRequest, messagesRequest } from "../../../src/api/messages/request.ts";
 import {
   compactRequest,
@@ -37,6 +37,15 @@ describe.each([
       expect(read(schema, body)).toEqual(read(schema.whole(), body));
     }
   });
+});
+
+test("a problem outside any field is reported for the whole request", () => {
+  expect(() => parseWith(chatRequest, [])).toThrow(
+    expect.objectContaining({
+      param: null,
+      message: "The request must be an object, but it is an empty array.",
+    }),
+  );
 });
 
 /** What was read, or the first issue, which is the one in the error. */
