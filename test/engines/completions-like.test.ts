@@ -9,7 +9,6 @@ import type { CompletionRequest, Engine } from "../../src/index.ts";
 import { createFireworksEngine, FIREWORKS_CAPABILITIES } from "../../src/engines/fireworks.ts";
 import type { ServerOptions } from "../../src/engines/server.ts";
 import { createTrtllmEngine, TRTLLM_CAPABILITIES } from "../../src/engines/trtllm.ts";
-import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
   bodyOf,
@@ -55,7 +54,7 @@ function event(choice: object): string {
 }
 
 const EVERYTHING = requestOf({
-  sampling: { ...NEUTRAL_SAMPLING, topK: 40, seed: 7, logitBias: new Map([[200007, -100]]) },
+  sampling: { ...requestOf().sampling, topK: 40, seed: 7, logitBias: new Map([[200007, -100]]) },
   cacheSalt: "tenant-7f",
   affinity: "conversation-1",
 });

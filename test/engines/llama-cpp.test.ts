@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 
 import type { EnginePiece } from "../../src/engines/engine.ts";
 import { LLAMA_CPP_CAPABILITIES } from "../../src/engines/llama-cpp.ts";
-import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
   bodyOf,
@@ -93,7 +92,7 @@ describe("the request", () => {
       [5, 2.5],
     ]);
     expect(
-      bodyOf(await sent(requestOf({ sampling: { ...NEUTRAL_SAMPLING, seed: 7, logitBias } }))),
+      bodyOf(await sent(requestOf({ sampling: { ...requestOf().sampling, seed: 7, logitBias } }))),
     ).toMatchObject({
       seed: 7,
       logit_bias: [

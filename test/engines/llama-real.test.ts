@@ -1,10 +1,6 @@
-import { GREEDY_SAMPLING } from "../../src/engines/sampling.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Engine } from "../../src/index.ts";
-import { createLlamaCppEngine } from "../../src/engines/llama-cpp.ts";
-import { createVllmEngine } from "../../src/engines/vllm.ts";
+import { createEngine, type Engine } from "../../src/index.ts";
 import { parseJson } from "../../src/harmony/index.ts";
-import { userMessage } from "../../src/harmony/messages.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 import { startLlamaServer, type LlamaServer } from "../helpers/llama-server.ts";
 import { SERVED_MODEL } from "../helpers/llama-wires.ts";
@@ -18,6 +14,7 @@ import {
   turnWith,
 } from "../helpers/turns.ts";
 
+const GREEDY = { ...turnWith().sampling, temperature: 0 };
 const ANALYSIS = "The user sent a message; I should reply. ✓";
 const ANSWER = "Hello!👩‍🚀 This is toy text bye";
 const WEATHER = offeredTool(
@@ -40,13 +37,13 @@ describeWithLlama("tokens of llama.cpp", () => {
   afterAll(() => server.close());
 
   describe.each([
-    ["as vLLM sends them", createVllmEngine, "exact"],
-    ["as llama-server sends them", createLlamaCppEngine, "lossy"],
-  ] as const)("%s", (_, createEngine, idsOut) => {
+    ["as vLLM sends them", "vllm", "exact"],
+    ["as llama-server sends them", "llama-cpp", "lossy"],
+  ] as const)("%s", (_, kind, idsOut) => {
     let engine: Engine;
 
     beforeAll(async () => {
-      engine = createEngine({ url: server.url, model: SERVED_MODEL });
+      engine = createEngine(kind, { url: server.url, model: SERVED_MODEL });
       await engine.probe(never);
     });
 
@@ -57,7 +54,7 @@ describeWithLlama("tokens of llama.cpp", () => {
     });
 
     it("become reasoning and an answer, split characters intact", async () => {
-      const turn = await finishTurn(engine, turnWith({ sampling: GREEDY_SAMPLING }));
+      const turn = await finishTurn(engine, turnWith({ sampling: GREEDY }));
       expect(partsOf(turn)).toEqual([
         ["reasoning", ANALYSIS],
         ["content", ANSWER],
@@ -67,7 +64,7 @@ describeWithLlama("tokens of llama.cpp", () => {
     });
 
     it("become a tool call, and an answer once the tool has answered", async () => {
-      const first = turnWith({ sampling: GREEDY_SAMPLING, tools: [WEATHER] });
+      const first = turnWith({ sampling: GREEDY, tools: [WEATHER] });
       const called = await finishTurn(engine, first);
       expect(partsOf(called)).toEqual([
         ["reasoning", ANALYSIS],
@@ -76,7 +73,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       expect(called.end.finish).toBe("tool-calls");
 
       const then = turnWith({
-        sampling: GREEDY_SAMPLING,
+        sampling: GREEDY,
         tools: [WEATHER],
         messages: [
           ...first.prompt.messages,
@@ -107,7 +104,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       const turn = await finishTurn(
         engine,
         turnWith({
-          sampling: GREEDY_SAMPLING,
+          sampling: GREEDY,
           tools: [WEATHER],
           toolChoice: { type: "required", names: ["get_weather"] },
         }),
@@ -124,7 +121,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       const schema = parseJson(CITY);
       const turn = await finishTurn(
         engine,
-        turnWith({ sampling: GREEDY_SAMPLING, answer: formedAnswer("city", schema) }),
+        turnWith({ sampling: GREEDY, answer: formedAnswer("city", schema) }),
       );
       expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
       expect(JSON.parse(turn.parts[1]?.text ?? "")).toEqual({
@@ -135,10 +132,7 @@ describeWithLlama("tokens of llama.cpp", () => {
 
     it("are cut at the limit without half a character", async () => {
       // The last of these tokens is the first of the emoji's five.
-      const turn = await finishTurn(
-        engine,
-        turnWith({ sampling: GREEDY_SAMPLING, maxOutputTokens: 23 }),
-      );
+      const turn = await finishTurn(engine, turnWith({ sampling: GREEDY, maxOutputTokens: 23 }));
       expect(turn.end.finish).toBe("length");
       expect(partsOf(turn)).toEqual([
         ["reasoning", ANALYSIS],
@@ -148,10 +142,7 @@ describeWithLlama("tokens of llama.cpp", () => {
 
     it("are valid Harmony at any temperature", async () => {
       const turns = Array.from({ length: 4 }, (__, seed) =>
-        finishTurn(
-          engine,
-          turnWith({ sampling: { ...GREEDY_SAMPLING, temperature: 1, topK: 40, seed } }),
-        ),
+        finishTurn(engine, turnWith({ sampling: { ...GREEDY, temperature: 1, topK: 40, seed } })),
       );
       for (const turn of await Promise.all(turns)) {
         expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
@@ -163,27 +154,27 @@ describeWithLlama("tokens of llama.cpp", () => {
     it("stop when the reader disconnects, and the sequence is released", async () => {
       const abort = new AbortController();
       const reason = new Error("The client left.");
-      const turn = startTurn(engine, turnWith({ sampling: GREEDY_SAMPLING }), {
+      const turn = startTurn(engine, turnWith({ sampling: GREEDY }), {
         signal: abort.signal,
       });
       await expect(async () => {
         for await (const event of turn) if (event.type === "part-delta") abort.abort(reason);
       }).rejects.toBe(reason);
       await expect.poll(() => server.running).toBe(0);
-      const { parts } = await finishTurn(engine, turnWith({ sampling: GREEDY_SAMPLING }));
+      const { parts } = await finishTurn(engine, turnWith({ sampling: GREEDY }));
       expect(parts).toHaveLength(2);
     });
 
     it("are refused for a prompt that does not fit", async () => {
-      const messages = [userMessage("a ".repeat(2000))];
+      const messages = [{ role: "user", content: "a ".repeat(2000) } as const];
       await expect(
-        finishTurn(engine, turnWith({ sampling: GREEDY_SAMPLING, messages })),
+        finishTurn(engine, turnWith({ sampling: GREEDY, messages })),
       ).rejects.toMatchObject({ kind: "context-length" });
     });
   });
 
   it("reach a client of the gateway as reasoning and content", async () => {
-    const engine = createVllmEngine({ url: server.url, model: SERVED_MODEL });
+    const engine = createEngine("vllm", { url: server.url, model: SERVED_MODEL });
     const gateway = await startTestGateway({ engine });
     const response = await fetch(`${gateway.baseURL}/chat/completions`, {
       method: "POST",

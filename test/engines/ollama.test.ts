@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 
 import { type CompletionRequest, createEngine } from "../../src/index.ts";
 import { OLLAMA_CAPABILITIES, type OllamaOptions } from "../../src/engines/ollama.ts";
-import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
   bodyOf,
@@ -69,7 +68,7 @@ describe("the request", () => {
   });
 
   test("sends the configured context length and the seed", async () => {
-    const request = await sent(requestOf({ sampling: { ...NEUTRAL_SAMPLING, seed: 7 } }), {
+    const request = await sent(requestOf({ sampling: { ...requestOf().sampling, seed: 7 } }), {
       contextLength: 8192,
     });
     expect(bodyOf(request)).toMatchObject({ options: { num_ctx: 8192, seed: 7 } });

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import type { Engine, EngineErrorKind, EngineEvent } from "../../src/index.ts";
-import { VLLM_CAPABILITIES } from "../../src/engines/vllm.ts";
-import { OLLAMA_CAPABILITIES } from "../../src/engines/ollama.ts";
+import {
+  createEngine,
+  type Engine,
+  type EngineErrorKind,
+  type EngineEvent,
+} from "../../src/index.ts";
 import {
   counts,
   createScriptedEngine,
@@ -13,9 +16,12 @@ import {
   OPEN,
   poolOf,
   TOKEN,
+  VLLM,
   WHOLE,
 } from "./pool/support.ts";
 import { complete, join, requestOf } from "./support.ts";
+
+const OLLAMA = createEngine("ollama", { model: "m" });
 
 describe("choice", () => {
   test("sends a completion to the least busy backend", async () => {
@@ -218,7 +224,7 @@ describe("retries", () => {
 describe("as one engine", () => {
   test("uses a backend that hides control tokens only if there is no other", async () => {
     const hiding = createScriptedEngine();
-    hiding.capabilities = { ...VLLM_CAPABILITIES, idsOut: "unmarked" };
+    hiding.capabilities = { ...VLLM.capabilities, idsOut: "unmarked" };
     const good = createScriptedEngine();
     const pool = poolOf([hiding, good]);
     expect(pool.capabilities.idsOut).toBe("exact");
@@ -232,13 +238,13 @@ describe("as one engine", () => {
 
   test("has the capabilities all backends have in common", () => {
     const text = createScriptedEngine();
-    text.capabilities = OLLAMA_CAPABILITIES;
+    text.capabilities = OLLAMA.capabilities;
     const pool = poolOf([createScriptedEngine(), text]);
     expect(pool.capabilities).toEqual({
-      ...OLLAMA_CAPABILITIES,
+      ...OLLAMA.capabilities,
       constraints: ["json-schema", "json-object"],
-      sampling: VLLM_CAPABILITIES.sampling.filter((each) =>
-        OLLAMA_CAPABILITIES.sampling.includes(each),
+      sampling: VLLM.capabilities.sampling.filter((each) =>
+        OLLAMA.capabilities.sampling.includes(each),
       ),
     });
   });
@@ -252,7 +258,7 @@ describe("as one engine", () => {
       description: "vllm 0.14",
       models: ["m"],
       contextLength: 32_768,
-      capabilities: VLLM_CAPABILITIES,
+      capabilities: VLLM.capabilities,
     });
     expect(pool.state.backends).toMatchObject([
       { health: "up", contextLength: 131_072 },

@@ -2,7 +2,6 @@ import { describe, expect, test, vi } from "vitest";
 
 import { type CompletionRequest, createEngine } from "../../src/index.ts";
 import { SGLANG_CAPABILITIES } from "../../src/engines/sglang.ts";
-import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
   ANSWER_WITH_LOGPROBS,
@@ -92,7 +91,7 @@ describe("the request", () => {
       bodyOf(
         await sent(
           requestOf({
-            sampling: { ...NEUTRAL_SAMPLING, topK: 40, seed: 7, logitBias },
+            sampling: { ...requestOf().sampling, topK: 40, seed: 7, logitBias },
             cacheSalt: "tenant-7f",
             topLogprobs: 3,
           }),

@@ -8,7 +8,6 @@ import {
 } from "../../src/index.ts";
 import { consume } from "../../src/streams/push-stream.ts";
 import { VLLM_CAPABILITIES, type VllmOptions } from "../../src/engines/vllm.ts";
-import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import {
   type Answer,
   ANSWER_WITH_LOGPROBS,
@@ -84,7 +83,12 @@ describe("the request", () => {
   test("sends optional fields if they are given", async () => {
     const request = await sent(
       requestOf({
-        sampling: { ...NEUTRAL_SAMPLING, topK: 40, seed: 7, logitBias: new Map([[200007, -100]]) },
+        sampling: {
+          ...requestOf().sampling,
+          topK: 40,
+          seed: 7,
+          logitBias: new Map([[200007, -100]]),
+        },
         stopIds: [200008],
         cacheSalt: "tenant-7f",
         topLogprobs: 3,

@@ -6,7 +6,6 @@ import {
   type EngineEvent,
 } from "../../src/index.ts";
 import type { Constraint } from "../../src/engines/engine.ts";
-import { VLLM_CAPABILITIES } from "../../src/engines/vllm.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
 import { spelledIds, spelledPrompt } from "./spelled.ts";
 import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
@@ -38,6 +37,7 @@ const ENDS: ReadonlySet<TokenId> = new Set([RETURN, CALL, END_OF_TEXT]);
 const CODE = "kelp-417";
 const DOCUMENT = '{"plant":"kelp","depth":3,"calm":true}';
 
+const VLLM = createEngine("vllm", { url: "http://a", model: "m" });
 const demo = createEngine("demo", { model: "demo" });
 
 /** All ids of a completion, up to where the request or the model ends it. */
@@ -128,13 +128,13 @@ export function createToyEngine(defect?: Defect): Engine {
   const seen: CachedIds[] = [];
   return {
     name: "vllm",
-    capabilities: VLLM_CAPABILITIES,
+    capabilities: VLLM.capabilities,
     probe: () =>
       Promise.resolve({
         description: "toy",
         models: ["openai/gpt-oss-20b"],
         contextLength: 131_072,
-        capabilities: VLLM_CAPABILITIES,
+        capabilities: VLLM.capabilities,
       }),
     async *complete(request, signal): AsyncGenerator<EngineEvent> {
       const { ids, reason } = await writeToy(request, defect);

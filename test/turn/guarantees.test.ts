@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CompletionRequest, createEngine, type Engine } from "../../src/index.ts";
-import { createLlamaCppEngine } from "../../src/engines/llama-cpp.ts";
-import { createVllmEngine } from "../../src/engines/vllm.ts";
+import {
+  type CompletionRequest,
+  createEngine,
+  type Engine,
+  type EngineKind,
+} from "../../src/index.ts";
 import type { NativeLlama } from "../../src/node/llama/engine.ts";
 import { parseJson, toCompactJson } from "../../src/harmony/index.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
@@ -84,10 +87,10 @@ async function tinyLlama(): Promise<Subject> {
 }
 
 /** The tiny model behind HTTP, reached as an operator's server is. */
-function servedLlama(connect: (options: { url: string; model: string }) => Engine) {
+function servedLlama(kind: EngineKind) {
   return async (): Promise<Subject> => {
     const server = await startLlamaServer(await tinyEngine());
-    const engine = watched(connect({ url: server.url, model: SERVED_MODEL }));
+    const engine = watched(createEngine(kind, { url: server.url, model: SERVED_MODEL }));
     return { engine, dispose: () => server.close() };
   };
 }
@@ -100,9 +103,9 @@ interface Row {
 const engines: Record<string, Row> = {
   "the demo engine": { create: demo, logprobs: true },
   "a real gpt-oss of two layers in llama.cpp": { create: tinyLlama, logprobs: true },
-  "the same over vLLM's wire": { create: servedLlama(createVllmEngine), logprobs: true },
+  "the same over vLLM's wire": { create: servedLlama("vllm"), logprobs: true },
   "the same over llama-server's wire": {
-    create: servedLlama(createLlamaCppEngine),
+    create: servedLlama("llama-cpp"),
     logprobs: false,
   },
 };

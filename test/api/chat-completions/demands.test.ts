@@ -235,3 +235,32 @@ test("a stop string across preamble and answer is not emitted", async () => {
     "One moment.",
   ]);
 });
+
+test("a delta that only goes on with reasoning is the same as the first without role and format", async () => {
+  const written = `<|channel|>analysis<|message|>one two th"ree<|end|><|start|>assistant`;
+  const { chunks } = await both([`${written}<|channel|>final<|message|>Hi.<|return|>`], {});
+  const deltas = chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta));
+  const detail = { type: "reasoning.text", index: 0 };
+  const [first, ...others] = deltas
+    .filter((delta) => "reasoning" in delta)
+    .map((delta) => [delta, z.object({ reasoning: z.string() }).parse(delta).reasoning] as const);
+  expect(first).toEqual([
+    {
+      role: "assistant",
+      content: "",
+      reasoning: "one",
+      reasoning_content: "one",
+      reasoning_details: [{ ...detail, text: "one", format: "unknown" }],
+    },
+    "one",
+  ]);
+  expect(others.map(([, text]) => text).join("")).toBe(' two th"ree');
+  for (const [delta, text] of others) {
+    expect(delta).toEqual({
+      content: "",
+      reasoning: text,
+      reasoning_content: text,
+      reasoning_details: [{ ...detail, text }],
+    });
+  }
+});

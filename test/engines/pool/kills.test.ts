@@ -6,10 +6,9 @@ import {
   EngineError,
   type EngineEvent,
 } from "../../../src/index.ts";
-import { VLLM_CAPABILITIES } from "../../../src/engines/vllm.ts";
 import { createPushStream } from "../../../src/streams/push-stream.ts";
 import { requestOf } from "../support.ts";
-import { FINISH, OPEN, poolOf, settle, TOKEN } from "./support.ts";
+import { FINISH, OPEN, poolOf, settle, TOKEN, VLLM } from "./support.ts";
 
 /** A server that sends each of its streams a token per tick. When killed, it breaks them all. */
 function createMortalEngine(tokens: number) {
@@ -18,10 +17,10 @@ function createMortalEngine(tokens: number) {
   const refuse = () => new EngineError("unreachable", "connection refused");
   const engine: Engine = {
     name: "mortal",
-    capabilities: VLLM_CAPABILITIES,
+    capabilities: VLLM.capabilities,
     probe: async () => {
       if (!isAlive) throw refuse();
-      return { description: "mortal", capabilities: VLLM_CAPABILITIES };
+      return { description: "mortal", capabilities: VLLM.capabilities };
     },
     check: async () => {
       if (!isAlive) throw refuse();

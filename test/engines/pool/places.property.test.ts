@@ -10,10 +10,9 @@ import {
   type EngineEvent,
 } from "../../../src/index.ts";
 import type { Pool } from "../../../src/engines/pool.ts";
-import { VLLM_CAPABILITIES } from "../../../src/engines/vllm.ts";
 import { createPushStream } from "../../../src/streams/push-stream.ts";
 import { requestOf } from "../support.ts";
-import { FINISH, OPEN, poolOf, settle, TOKEN } from "./support.ts";
+import { FINISH, OPEN, poolOf, settle, TOKEN, VLLM } from "./support.ts";
 
 type Step = EngineEvent | EngineError;
 
@@ -23,10 +22,10 @@ function createDrivenEngine() {
   let isWell = true;
   const engine: Engine = {
     name: "driven",
-    capabilities: VLLM_CAPABILITIES,
+    capabilities: VLLM.capabilities,
     probe: async () => {
       if (!isWell) throw new EngineError("unreachable", "gone");
-      return { description: "driven", capabilities: VLLM_CAPABILITIES };
+      return { description: "driven", capabilities: VLLM.capabilities };
     },
     check: async () => {
       if (!isWell) throw new EngineError("unreachable", "gone");

@@ -3,14 +3,17 @@ import type { Clock } from "../../../src/engines/clock.ts";
 import {
   type Capabilities,
   type CompletionRequest,
+  createEngine,
   type Engine,
   EngineError,
   type EngineErrorKind,
   type EngineEvent,
 } from "../../../src/index.ts";
 import { createPool, type Pool, type PoolOptions } from "../../../src/engines/pool.ts";
-import { VLLM_CAPABILITIES } from "../../../src/engines/vllm.ts";
 import { requestOf } from "../support.ts";
+
+/** For its capabilities. */
+export const VLLM = createEngine("vllm", { url: "http://a", model: "m" });
 
 /** A clock that advances on demand. */
 export function createFakeClock(): Clock & {
@@ -58,7 +61,7 @@ export function createScriptedEngine(...scripts: readonly (readonly Step[])[]) {
     contextLength?: number;
   } = {
     name: "vllm",
-    capabilities: VLLM_CAPABILITIES,
+    capabilities: VLLM.capabilities,
     requests,
     fallIll(error) {
       isWell = error;
