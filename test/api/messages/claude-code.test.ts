@@ -48,6 +48,42 @@ describe("never fails over what it does not know", () => {
       "",
     ],
     ["the query", {}, {}, "?beta=true&new=1"],
+    [
+      "adaptive thinking, which it asks of names that it does not know",
+      { thinking: { type: "adaptive" } },
+      {},
+      "",
+    ],
+    [
+      "management of the context",
+      { context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] } },
+      { "anthropic-beta": "context-management-2025-06-27" },
+      "",
+    ],
+    [
+      "beta fields of tools",
+      {
+        tools: [
+          {
+            name: "Bash",
+            input_schema: { type: "object" },
+            strict: true,
+            defer_loading: false,
+            eager_input_streaming: true,
+            cache_control: { type: "ephemeral", ttl: "1h" },
+          },
+        ],
+      },
+      { "anthropic-beta": "tool-examples-2025-10-29" },
+      "",
+    ],
+    [
+      "effort, and a budget of the task",
+      { output_config: { effort: "xhigh", task_budget: { type: "tokens", total: 20_000 } } },
+      { "anthropic-beta": "effort-2025-11-24,task-budgets-2026-03-13" },
+      "",
+    ],
+    ["a credential in both headers", {}, { authorization: "Bearer x", "x-api-key": "x" }, ""],
   ])("%s", async (_, fields, headers, query) => {
     const { fetch } = gatewayWith();
     for (const path of ["/v1/messages", "/v1/messages/count_tokens"]) {
@@ -70,7 +106,7 @@ describe("answers with what Claude Code acts on", () => {
       "safeguards",
     ],
     [
-      "a model that is not served",
+      "a model that is not served: it names it and lets the user pick another",
       404,
       "not_found_error",
       ANSWER,
@@ -144,10 +180,21 @@ test("the block of attribution, which differs between sessions, is no part of th
   expect(engine.prompts[0]).not.toContain("billing");
 });
 
-test("the list of models for its discovery", async () => {
+test("a stream has events as they come", async () => {
   const { fetch } = gatewayWith();
-  const headers = { "anthropic-version": "2023-06-01" };
-  const response = await fetch("/v1/models?limit=1000", { headers });
+  const response = await fetch("/v1/messages?beta=true", post({ ...BODY, stream: true }));
+  expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
+  expect(await response.text()).toMatch(/^event: message_start\n[\s\S]*event: message_stop\n/);
+});
+
+test("its probe of the connection is answered by the gateway, whatever with", async () => {
+  expect((await gatewayWith().fetch("/", { method: "HEAD" })).status).toBeLessThan(500);
+});
+
+test("the list of models for its discovery, by one credential and without a redirect", async () => {
+  const { fetch } = gatewayWith(ANSWER, { keys: [`ann:${hash("sha256", "hg-1")}`] });
+  const headers = { "anthropic-version": "2023-06-01", "x-api-key": "hg-1" };
+  const response = await fetch("/v1/models?limit=1000", { headers, redirect: "error" });
   expect(await response.json()).toMatchObject({
     data: [{ id: MODEL, display_name: expect.any(String) }],
   });
