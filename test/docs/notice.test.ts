@@ -14,7 +14,7 @@ test("NOTICE says where each folder of test data comes from", () => {
 
 test("NOTICE names the modules that hold others' words", () => {
   const modules = readdirSync(join(ROOT, "src/harmony")).filter((name) =>
-    readFileSync(join(ROOT, "src/harmony", name), "utf8").includes("word for word"),
+    /\b(?:word for word|verbatim)\b/.test(readFileSync(join(ROOT, "src/harmony", name), "utf8")),
   );
   expect(modules).toContain("trained-tools.ts");
   const built = modules.map((name) => `dist/harmony/${name.replace(/ts$/, "js")}`);
