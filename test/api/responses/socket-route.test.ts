@@ -596,7 +596,7 @@ describe("response.steer", () => {
       steer: (id: string, input: unknown = "In French.") =>
         opened.message(JSON.stringify({ type: "response.steer", previous_response_id: id, input })),
       /** The id of the first response, once its call runs. */
-      async running(): Promise<string> {
+      running: async () => {
         await seen("response.code_interpreter_call.interpreting");
         return of("response.created")[0]?.response?.id ?? "";
       },

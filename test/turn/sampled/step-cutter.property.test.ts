@@ -5,7 +5,7 @@ import { CALL } from "../../../src/harmony/index.ts";
 import type { TokenId } from "../../../src/tokenizer/index.ts";
 import type { OnFact, ParsingOptions } from "../../../src/turn/facts.ts";
 import type { SampledSpan, SampledStep } from "../../../src/harmony/sampled-step.ts";
-import type { Turn, TurnEvent } from "../../../src/turn/turn.ts";
+import type { Turn } from "../../../src/turn/turn.ts";
 import { findCleanMessages } from "../../helpers/clean-messages.ts";
 import { completion } from "../../helpers/completions.ts";
 import { fakeBrowser, turnWithTools } from "../../helpers/fake-tool.ts";
@@ -34,7 +34,7 @@ async function run(completions: readonly (readonly TokenId[])[], turn: Turn, bat
   const calls: Call[] = [];
   let open: { name: string; text: string } | undefined;
   const events = startTurn(engine, turn, { onFact, contextLength: 20_000 });
-  for await (const event of events as AsyncIterable<TurnEvent>) {
+  for await (const event of events) {
     if (event.type === "part-start") {
       open = event.part.kind === "tool-call" ? { name: event.part.name, text: "" } : undefined;
     } else if (event.type === "part-delta" && open !== undefined) open.text += event.text;
