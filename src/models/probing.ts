@@ -41,7 +41,7 @@ export function createProbing(
   };
 }
 
-export interface MonitorOptions {
+interface MonitorOptions {
   /** Timeout of a probe. */
   readonly timeoutMs: number;
   /** Wait after the first failure, doubled after each, up to the maximum. */
@@ -87,6 +87,6 @@ async function probeModel(model: Model, options: MonitorOptions): Promise<void> 
 }
 
 /** The parts of a result that differ for an operator. */
-export function toReport(status: ModelStatus): string {
+function toReport(status: ModelStatus): string {
   return status.state === "unavailable" ? status.reason : status.state;
 }

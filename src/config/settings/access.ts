@@ -8,7 +8,7 @@ import { reasoningSettings } from "./reasoning.ts";
 import { storeSettings } from "./store.ts";
 import { toolSettings } from "./tools.ts";
 
-/** One client key, in `keys`. The short form `name:hash` fits a flag or an environment variable. */
+/** The settings that a key may override. */
 const own = lazy(() =>
   perKeyFields({
     ...harmonySettings(),
@@ -25,6 +25,7 @@ const perKeyNames = () => Object.keys(own());
 /** Maximum models of one key. */
 const MAX_MODELS = 256;
 
+/** One client key, in `keys`. The short form `name:hash` fits a flag or an environment variable. */
 const clientKey = lazy(() =>
   z.preprocess(
     fromShortKey,
