@@ -162,9 +162,9 @@ function find<V>(
 }
 
 /**
- * A hash that differs for most different texts. Hashing a whole text, as a map keyed by text does, took 0.62
- * ms for a conversation of 420 KB; this and one comparison take 0.08 ms. Sampling less is worse: with 24
- * characters, a quarter of 311 similar messages collided and were encoded every time.
+ * A hash that differs for most different texts. A map keyed by text would be as fast where bodies are remembered, but V8 hashes a
+ * text of more than 16,383 characters by its length alone: the look-ups of 485 such texts took 200 ms. Sampling less is worse:
+ * with 24 characters, a quarter of 311 similar messages collided and were encoded every time.
  */
 function fingerprint(text: string): number {
   const step = Math.max(1, Math.floor(text.length / SAMPLES));

@@ -260,9 +260,11 @@ async function replyWhole<R, B extends BegunTurn<R>, P extends PreparedTurn>(
   codec: TurnCodec<R, B, P>,
   { replies, pause }: Services,
 ): Promise<Response> {
-  const headers = codec.headers(prepared);
   const atOnce = codec.replyAtOnce?.(prepared);
-  if (atOnce !== undefined) return c.json(await atOnce, 200, headers);
+  if (atOnce !== undefined) {
+    const headers = codec.headers(prepared);
+    return c.json(await atOnce, 200, headers);
+  }
   const { turn, model } = prepared;
   const { contextLength } = model;
   const choices = codec.choices?.(prepared) ?? 1;

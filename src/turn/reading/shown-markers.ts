@@ -16,6 +16,7 @@ export interface MarkerReading {
   readonly onShownMarker: () => void;
 }
 
+/** No member of an engine, since embedders implement that interface, and turns learn this of it. */
 const shown = new WeakSet<Engine>();
 
 /**
