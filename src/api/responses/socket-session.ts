@@ -11,6 +11,7 @@ import { type ReadBody, toReadBody } from "../request/body-memory.ts";
 import { describeError, type ErrorDescription, RequestError, toError } from "../errors.ts";
 import { CLIENT_LEFT } from "../middleware/log-requests.ts";
 import { UNCOUNTED_BYTES, type ByteLease } from "../request/byte-budget.ts";
+import { checkLimits } from "../request/limits.ts";
 import { toPlausibleName } from "../tools/skipped-tools.ts";
 import { readBodyOfTurn } from "../turn/serve-turn.ts";
 import { untilBegun } from "../reply/wait-for-first-event.ts";
@@ -263,6 +264,8 @@ export class SocketSession {
     let read: SocketMessage;
     try {
       read = await readMessage(message, this.#context.maxBodyBytes, this.#context.pause);
+      // A request is checked where its schema is read. Input that nests deeply cannot even be returned.
+      if (read.type === STEER) checkLimits(read.value, this.#context.limits);
     } catch (error) {
       if (!this.#abort.signal.aborted) await this.#refuseMessage(error, readLane(message));
       return undefined;
@@ -322,8 +325,8 @@ export class SocketSession {
     members: object,
   ): Promise<Asked | undefined> {
     const { maxBodyBytes, pause } = this.#context;
-    const text = withMembers(message, members);
     try {
+      const text = withMembers(message, members);
       const read = await readMessage(text, maxBodyBytes, pause);
       return { message: text, read, lane, steers, isSuccessor: true };
     } catch {

@@ -730,6 +730,41 @@ describe("response.steer", () => {
     expect(engine.prompts[1]?.split("<|start|>user")).toHaveLength(66);
   });
 
+  test("that nests deeply ends nothing", async () => {
+    const { of, seen, message, create, answer, goOn, running } = await openSteered([RUN, ANSWER]);
+    create();
+    const id = await running();
+    const deep = "[".repeat(200_000) + "]".repeat(200_000);
+    message(`{"type":"response.steer","previous_response_id":"${id}","input":${deep}}`);
+    await seen("error");
+    answer();
+    goOn();
+    await seen("response.completed");
+    expect(of("response.steer.accepted")).toEqual([]);
+  });
+
+  test("that has waited returns when the next input nests too deeply", async () => {
+    const scripts = [RUN, CALL, ANSWER];
+    const { engine, answer, goOn, of, seen, message, create, steer, running } =
+      await openSteered(scripts);
+    create({ tools: [TOOL, CLIENT_TOOL] });
+    const id = await running();
+    answer();
+    await expect.poll(() => engine.requests.length).toBe(2);
+    steer(id);
+    await seen("response.steer.accepted");
+    goOn();
+    await seen("response.steer.pending");
+    const deep = "[".repeat(200_000) + "]".repeat(200_000);
+    const next = JSON.stringify({ ...JSON.parse(CREATE), previous_response_id: id, input: [0] });
+    message(next.replace("[0]", deep));
+    await seen("response.steer.failed");
+    await seen("error");
+    create({ tools: [] });
+    await seen("response.completed", 2);
+    expect(of("response.steer.failed")[0]).toMatchObject({ steer: { input: "In French." } });
+  });
+
   test("returns when its response fails", async () => {
     const failing = { write: "", fail: new Error("broken") };
     const { engine, of, seen, create, steer, answer, goOn, running } = await openSteered([
