@@ -1,12 +1,8 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { compareTurns } from "../../src/node/replay/compare.ts";
-import { readRecord } from "../../src/node/replay/read-record.ts";
-import { createRecordedEngine } from "../../src/node/replay/recorded-engine.ts";
-import { runAgain } from "../../src/node/replay/run-again.ts";
-import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
 import { type McpServer, McpUnavailable } from "../../src/tools/mcp/connection.ts";
 import type { McpToolbox, OperatorServer } from "../../src/tools/toolbox.ts";
+import { replay } from "../helpers/command-io.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
@@ -49,12 +45,6 @@ function clockApp() {
   return createRecordedApp({ engine: scriptedEngine([CALLED, ANSWERED]), toolbox: { mcp } });
 }
 
-async function compareAgain(record: TurnRecord | undefined) {
-  const read = readRecord(JSON.stringify(record));
-  if (read === undefined) throw new Error("no record was made");
-  return compareTurns(read, await runAgain(read, createRecordedEngine(read)));
-}
-
 test.each([
   ["a response", "/v1/responses", responses(CLOCK)],
   ["a streamed response", "/v1/responses", { ...responses(CLOCK), stream: true }],
@@ -84,7 +74,7 @@ test.each([
   expect(answer).toContain(name.endsWith("approval") ? "mcp_approval_request" : "noon");
   const [record] = await app.records();
   expect(record?.parts.map(({ kind }) => kind)).toContain("builtin-call");
-  const comparison = await compareAgain(record);
+  const comparison = await replay(record);
   expect(comparison).toMatchObject({ differences: [], skipped: [] });
   expect(comparison.same).toContain("answer");
 });
@@ -109,7 +99,7 @@ test("the answer is not compared if its servers were listed in an earlier respon
   const first = await (await app.post("/v1/responses", body)).json();
   const { id } = z.object({ id: z.string() }).parse(first);
   await (await app.post("/v1/responses", { ...body, previous_response_id: id })).text();
-  const comparison = await compareAgain((await app.records()).at(-1));
+  const comparison = await replay((await app.records()).at(-1));
   expect(comparison.differences).toEqual([]);
   expect(comparison.skipped).toContainEqual(expect.stringContaining("MCP server clock"));
 });

@@ -1,9 +1,7 @@
 /** Recorded turns with images and files, which are run again without a vision model. */
 import { expect, test } from "vitest";
-import { compareTurns } from "../../src/node/replay/compare.ts";
-import { createRecordedEngine } from "../../src/node/replay/recorded-engine.ts";
-import { runAgain } from "../../src/node/replay/run-again.ts";
 import { CONTENT_PARTS } from "../helpers/content-parts.ts";
+import { replay } from "../helpers/command-io.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { pngOf } from "../helpers/png.ts";
@@ -29,9 +27,7 @@ test.each(PARTS)("$name: a described image is in the prompt again", async (api) 
   const body = { model: MODEL, stream: true, ...api.inMessage([api.image]) };
   await (await app.post(api.path, body)).text();
   const [record] = await app.records();
-  if (record === undefined) throw new Error("no turn was recorded");
-  const again = await runAgain(record, createRecordedEngine(record));
-  const comparison = compareTurns(record, again);
+  const comparison = await replay(record);
   expect(comparison.differences).toEqual([]);
   expect(comparison.same).toEqual(expect.arrayContaining(["prompt", "parts", "answer"]));
   expect(comparison.skipped).toEqual([
@@ -45,8 +41,6 @@ test("a file of text is read again", async () => {
   const body = { model: MODEL, ...CONTENT_PARTS.chat.inMessage([file]) };
   await (await app.post(CONTENT_PARTS.chat.path, body)).text();
   const [record] = await app.records();
-  if (record === undefined) throw new Error("no turn was recorded");
-  const again = await runAgain(record, createRecordedEngine(record));
-  const { differences, same } = compareTurns(record, again);
+  const { differences, same } = await replay(record);
   expect([differences, same.includes("conversation")]).toEqual([[], true]);
 });

@@ -16,7 +16,7 @@ import { BROWSER } from "../helpers/browsing-app.ts";
 import { fakeTool } from "../helpers/fake-tool.ts";
 import { createRecordedApp, type RecordedApp } from "../helpers/recorded-app.ts";
 import { type Script, type ScriptedOptions, scriptedEngine } from "../helpers/scripted-engine.ts";
-import { QUIET_IO } from "../helpers/command-io.ts";
+import { QUIET_IO, replay } from "../helpers/command-io.ts";
 import { loopScripts, STEP_TOOL } from "../helpers/tool-loop.ts";
 import { readChatMessage } from "../helpers/replies.ts";
 
@@ -42,9 +42,7 @@ function reread(record: TurnRecord | undefined): TurnRecord {
 }
 
 async function compareAgain(app: RecordedApp) {
-  const record = reread((await app.records()).at(-1));
-  const engine = createRecordedEngine(record);
-  return compareTurns(record, await runAgain(record, engine));
+  return replay((await app.records()).at(-1));
 }
 
 const TURNS: readonly (readonly [
