@@ -10,6 +10,7 @@ const PARTS: Readonly<Record<string, string>> = {
   clear_at_least: "Clear nothing if less than this would be saved.",
   clear_tool_inputs: "Clear the arguments of calls too.",
   compact_threshold: "Tokens of the prompt from which the conversation is shortened.",
+  comparison_response_id: "The stored response whose prompt is compared.",
   content: "A text, or parts of one.",
   context:
     "Which reasoning stays in the prompt. Always that of the current turn, as the model was trained.",
@@ -52,6 +53,8 @@ const PARTS: Readonly<Record<string, string>> = {
   parameters: "The arguments, as a JSON Schema.",
   pause_after_compaction: "End the answer with the summary.",
   phase: "Whether the text precedes calls or is the answer.",
+  previous_message_id: "The message whose prompt is compared.",
+  prewarm: "Sample nothing, as with `generate: false`.",
   reasoning: "The model's reasoning, passed back to it during a tool loop.",
   reasoning_content: "Another name of `reasoning`.",
   reasoning_details: "The reasoning in parts, readable or encrypted.",

@@ -84,6 +84,8 @@ const BODIES: Readonly<Record<string, Meanings>> = {
     max_output_tokens: "Most tokens of the output, reasoning included.",
     max_tool_calls: "Most calls of tools that the gateway runs.",
     include: "Further parts of the output, such as encrypted reasoning.",
+    prompt_cache_options:
+      "Reports how the prompt differs from that of an earlier response, or samples nothing.",
     generate: "`false`: the request is checked and stored, and nothing is sampled.",
     store: "Keep the response, so that it can be read and continued. Default: true.",
     background: "Answer at once, and write the response afterwards.",
@@ -101,6 +103,7 @@ const BODIES: Readonly<Record<string, Meanings>> = {
     context_management: "Clears old tool results and reasoning from the prompt.",
     compaction: "`summarize`: the answer is a summary of the conversation.",
     mcp_servers: "MCP servers whose tools the gateway runs.",
+    diagnostics: "Reports why the engine's cache could not hold the beginning of the prompt.",
     thread: refused("Conversations are not stored on this API."),
     safeguards: refused("The client runs the check itself."),
     stop_sequences: "Strings that end the answer and are not returned.",
