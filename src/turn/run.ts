@@ -2,7 +2,7 @@
 import { createPushStream, type PushStream } from "../streams/push-stream.ts";
 import { createTurnState, type EncodedTurn, type RunDeps } from "./create-turn-state.ts";
 import { TurnOutput } from "./output/turn-output.ts";
-import { encodeText, type PromptOptions } from "./prompt/prompt.ts";
+import { encodeText } from "./prompt/prompt.ts";
 import type { Conclusion } from "./steering/decision.ts";
 import { steer } from "./steering/steer.ts";
 import type { TurnState } from "./turn-state.ts";
@@ -17,11 +17,8 @@ import type { FinishReason, Turn, TurnEnd, TurnEvent, TurnUsage } from "./turn.t
 export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStream<TurnEvent> {
   return createPushStream(async (consumer) => {
     const output = new TurnOutput(consumer, deps.onFact);
-    const encoding = encodeTurn(turn, deps, signal);
-    // `await` costs a microtask even for a plain value.
-    const encoded = encoding instanceof Promise ? await encoding : encoding;
-    const salting = deps.cacheSalts?.(turn.tenant);
-    const cacheSalt = salting instanceof Promise ? await salting : salting;
+    const encoded = await encodeTurn(turn, deps, signal);
+    const cacheSalt = await deps.cacheSalts?.(turn.tenant);
     const state = createTurnState(turn, { ...encoded, cacheSalt }, deps, output, signal);
     if (encoded.prompt.length > LONG_PROMPT) await deps.pause();
     try {
@@ -42,25 +39,15 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStr
  */
 const LONG_PROMPT = 16_384;
 
-function encodeTurn(
-  turn: Turn,
+async function encodeTurn(
+  { tenant, prompt, prefill }: Turn,
   { layout, contextLength, pause }: RunDeps,
   signal: AbortSignal,
-): EncodedTurn | Promise<EncodedTurn> {
-  const options = { layout, tenant: turn.tenant, contextLength, pause, signal };
-  if (turn.prefill !== undefined) return encodeWithPrefill(turn, turn.prefill, options);
-  const prompt = turn.prompt.render(options);
-  if (prompt instanceof Promise) return prompt.then((each) => ({ prompt: each, prefillIds: [] }));
-  return { prompt, prefillIds: [] };
-}
-
-async function encodeWithPrefill(
-  turn: Turn,
-  prefill: string,
-  options: PromptOptions,
 ): Promise<EncodedTurn> {
-  const prompt = await turn.prompt.render(options);
-  return { prompt, prefillIds: await encodeText(prefill, options) };
+  const options = { layout, tenant, contextLength, pause, signal };
+  const rendered = await prompt.render(options);
+  const prefillIds = prefill === undefined ? [] : await encodeText(prefill, options);
+  return { prompt: rendered, prefillIds };
 }
 
 function toEnd(state: TurnState, conclusion: Conclusion): TurnEnd {
