@@ -1,85 +1,31 @@
-/** Collects a turn's events into its parts and its end, for replies that are not streamed. */
+/** Collects the answer of a turn that the gateway reads itself: a summary, or an answer that the doctor judges. */
 import { consume, type Demand } from "../streams/push-stream.ts";
-import type { Citation } from "./output/citations.ts";
-import type { GatewayCallResult, Part, TurnEnd, TurnEvent } from "./turn.ts";
-
-export type FinishedPart = Part & {
-  readonly text: string;
-  /** Encrypted reasoning, if requested; for a tool call, its encrypted position. */
-  readonly sealed?: string;
-  /** The summary of a reasoning part, if one was made. */
-  readonly summary?: string;
-  /** The citations in an answer, in order. */
-  readonly citations?: readonly Citation[];
-  /** The result of a call that the gateway has run. */
-  readonly result?: GatewayCallResult;
-};
+import type { TurnEnd, TurnEvent } from "./turn.ts";
 
 export interface FinishedTurn {
-  readonly parts: readonly FinishedPart[];
+  /** The text of all its content parts. */
+  readonly answer: string;
   readonly end: TurnEnd;
 }
 
 /**
  * Reads a turn to its end. Rejects with the turn's error.
- * @param hold counts each event before it is collected, and keeps log probabilities.
+ * @param hold receives each event before it is collected.
  */
 export async function collectTurn(
   events: AsyncIterable<TurnEvent>,
   hold: (event: TurnEvent) => Demand = () => true,
 ): Promise<FinishedTurn> {
-  const parts: FinishedPart[] = [];
-  let open: OpenPart | undefined;
+  let answer = "";
+  let isContent = false;
   let end: TurnEnd | undefined;
   await consume(events, (event) => {
     const demand = hold(event);
-    switch (event.type) {
-      case "start":
-      case "prefill":
-        break;
-      case "part-start":
-        open = { part: event.part, sealed: event.sealed, text: "", citations: [] };
-        break;
-      case "part-delta":
-        if (open) {
-          open.text += event.text;
-          if (event.citations) open.citations.push(...event.citations);
-        }
-        break;
-      case "part-end":
-        if (open) {
-          const { part, text, citations } = open;
-          const { sealed = open.sealed, summary } = event;
-          parts.push({
-            ...part,
-            text,
-            ...(sealed !== undefined && { sealed }),
-            ...(summary !== undefined && { summary }),
-            ...(citations.length > 0 && { citations }),
-          });
-        }
-        open = undefined;
-        break;
-      case "builtin-result": {
-        const call = parts.pop();
-        if (call) parts.push({ ...call, result: event });
-        break;
-      }
-      case "end":
-        end = event;
-        break;
-      default:
-        event satisfies never;
-    }
+    if (event.type === "part-start") isContent = event.part.kind === "content";
+    else if (event.type === "part-delta" && isContent) answer += event.text;
+    else if (event.type === "end") end = event;
     return demand;
   });
   if (end === undefined) throw new Error("the turn ended without an end event");
-  return { parts, end };
-}
-
-interface OpenPart {
-  readonly part: Part;
-  readonly sealed: string | undefined;
-  text: string;
-  readonly citations: Citation[];
+  return { answer, end };
 }

@@ -106,9 +106,8 @@ async function summarize(
       toSummaryTurn(reasoning, `${turn.id}-summary-${number}`, options),
       late.signal,
     );
-    const { parts, end } = await collectTurn(run);
-    const texts = parts.flatMap((part) => (part.kind === "content" ? [part.text] : []));
-    const summary = texts.join("").trim();
+    const { answer, end } = await collectTurn(run);
+    const summary = answer.trim();
     if (end.finish === "error" || summary === "") return undefined;
     const { messages } = turn.prompt;
     const isQuoting = await quotesSource(summary, { reasoning, messages, pause });

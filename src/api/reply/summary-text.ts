@@ -24,9 +24,8 @@ export function isSummary({ content }: Message): boolean {
  * The summary that a turn has written. Undefined: the turn has no summary, or one that was cut off, which would lose
  * the rest of the conversation.
  */
-export function finishedSummary({ parts, end }: FinishedTurn): string | undefined {
-  const text = parts.map((part) => (part.kind === "content" ? part.text : "")).join("");
-  return end.finish === "stop" && text.trim() !== "" ? text : undefined;
+export function finishedSummary({ answer, end }: FinishedTurn): string | undefined {
+  return end.finish === "stop" && answer.trim() !== "" ? answer : undefined;
 }
 
 /** The failure of a turn whose summary was cut off or is missing. */
