@@ -103,7 +103,7 @@ function toPage(all: readonly string[]): string {
   return `# Clients that were run
 
 Written by \`node proof/matrix/run.ts\`. It runs released clients, unmodified and headless, in a temporary home, against the gateway in
-front of a scripted model. The files, commands and MCP servers are real. What the model writes is not: this says nothing
+front of a scripted model. The files, commands and MCP servers are real. The output of the model is not: this says nothing
 about how well gpt-oss does the work.
 
 "Reasoning kept: 9 of 9" means: over all prompts that reached the engine, the model had written nine analysis messages before
