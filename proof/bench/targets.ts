@@ -76,7 +76,7 @@ export function judge(results: Results): Verdict[] {
     verdict("turn n+1 of 400,000 tokens", nextTurn(400_000)),
     verdict("streaming, bulk", beside("bulk", "hono-pipe")),
     verdict("streaming, 64 × 50 tokens/s", beside("paced-64", "hono-pipe")),
-    verdict("streaming, 256 × 10 tokens/s", beside("paced-256", "hono-pipe", { most: 0.95 })),
+    verdict("streaming, 256 × 10 tokens/s", beside("paced-256", "hono-pipe")),
     verdict("streaming, 256 × 10 tokens/s, beside Portkey", beside("paced-256", "portkey")),
     verdict(
       "Responses, bulk",
