@@ -48,10 +48,6 @@ export interface ChatTurnContext extends TurnContext, RequestText {
   readonly sessionId?: string | undefined;
 }
 
-export function toTurn(request: ChatRequest, context: ChatTurnContext): Turn {
-  return runAtOnce(toTurnInSteps(request, context));
-}
-
 /** Each step takes a few dozen milliseconds for a request of megabytes, and almost none for others. */
 export function* toTurnInSteps(
   request: ChatRequest,
