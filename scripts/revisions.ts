@@ -85,7 +85,12 @@ export const REVISIONS: readonly Revision[] = [
     "test/api/responses/socket-route.test.ts",
     "Where the gateway runs tools.",
   ),
-  responses("background_options", "skipped", "test/never-silently-wrong/future.test.ts"),
+  responses(
+    "background_options",
+    "skipped",
+    "test/never-silently-wrong/future.test.ts",
+    "As any field that is not known: `x-harmony-skipped-fields` names it.",
+  ),
   openRouter("openrouter:datetime", "test/api/chat-completions/hosted-tools.test.ts"),
   openRouter("openrouter:tool_search", "test/api/tool-search.test.ts"),
   openRouter("openrouter:web_fetch", "test/api/chat-completions/hosted-tools.test.ts"),

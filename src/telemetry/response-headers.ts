@@ -12,6 +12,7 @@ export const RESPONSE_HEADERS = [
   "x-harmony-media",
   "x-harmony-reasoning-effort",
   "x-harmony-skipped",
+  "x-harmony-skipped-fields",
   "x-harmony-skipped-items",
   "x-harmony-skipped-tools",
   "x-harmony-trained-tools",

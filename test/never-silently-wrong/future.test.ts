@@ -20,12 +20,12 @@ const APIS = {
 
 type Row = readonly [path: keyof typeof APIS, what: string, fields: object];
 
-async function statusOf(path: keyof typeof APIS, fields: object): Promise<number> {
+async function ask(path: keyof typeof APIS, fields: object): Promise<Response> {
   const engine = scriptedEngine(["<|channel|>final<|message|>Done.<|return|>"]);
   const { post } = createBrowsingApp({ engine, toolbox: {} });
   const response = await post(path, { model: MODEL, ...APIS[path], ...fields });
   await response.text();
-  return response.status;
+  return response;
 }
 
 function assistant(...content: object[]) {
@@ -198,8 +198,22 @@ const SKIPPED: readonly Row[] = [
 ];
 
 test.each(SKIPPED)("%s: a new %s is skipped", async (path, _, fields) => {
-  expect(await statusOf(path, fields)).toBe(200);
+  expect((await ask(path, fields)).status).toBe(200);
 });
+
+test.each(["/v1/chat/completions", "/v1/responses", "/v1/messages"] as const)(
+  "%s: a header names new members, plain and streamed",
+  async (path) => {
+    const named = async (fields: object) =>
+      (await ask(path, fields)).headers.get("x-harmony-skipped-fields");
+    const members = { [NEW]: { a: [1] }, "b\n": 1 };
+    expect(await named({})).toBe(null);
+    expect(await named(members)).toBe(`${NEW}, b_`);
+    expect(await named({ ...members, stream: true })).toBe(`${NEW}, b_`);
+    const many = Array.from({ length: 5000 }, (_, index) => [`m${index}`, 1]);
+    expect((await named(Object.fromEntries(many)))?.length).toBeLessThan(1000);
+  },
+);
 
 const REFUSED: readonly Row[] = [
   [
@@ -255,7 +269,7 @@ const REFUSED: readonly Row[] = [
 ];
 
 test.each(REFUSED)("%s: a new %s, is a 400", async (path, _, fields) => {
-  expect(await statusOf(path, fields)).toBe(400);
+  expect((await ask(path, fields)).status).toBe(400);
 });
 
 /** The types of the replies to a message on a WebSocket, up to the last one of a known request behind it. */

@@ -17,17 +17,29 @@ type Whole<F extends Fields> = z.ZodObject<{ -readonly [Name in keyof F]: Return
 
 export type RequestOf<S> = S extends RequestSchema<infer F> ? z.output<Whole<F>> : never;
 
-export class RequestSchema<F extends Fields> implements Parser<z.output<Whole<F>>> {
+/** A parser of bodies that are objects. */
+export interface RequestParser<T> extends Parser<T> {
+  /** The names of members that the parser does not read. */
+  unreadMembers(body: object): readonly string[];
+}
+
+export class RequestSchema<F extends Fields> implements RequestParser<z.output<Whole<F>>> {
   /** All fields, as one schema. */
   readonly whole: () => Whole<F>;
   readonly #fields: readonly Field[];
+  readonly #names: ReadonlySet<string>;
 
   /** @param required the fields that a request must have. */
   constructor(fields: F, required: readonly (keyof F)[]) {
     this.#fields = Object.entries(fields).map(([name, make]) => {
       return { name, schema: lazy(make), isRequired: required.includes(name) };
     });
+    this.#names = new Set(Object.keys(fields));
     this.whole = lazy(() => toObject<F>(this.#fields));
+  }
+
+  unreadMembers(body: object): readonly string[] {
+    return Object.keys(body).filter((name) => !this.#names.has(name));
   }
 
   /** Like parsing with the whole schema, but stops at the first field with an issue. */

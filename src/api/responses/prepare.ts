@@ -54,7 +54,7 @@ export interface PreparedResponse extends PreparedTurn {
   readonly context: RequestContext;
   readonly omissions: Omissions;
   readonly caller: Caller;
-  readonly read: Pick<ReadTurn<ResponsesRequest>, "reasoning" | "media">;
+  readonly read: Pick<ReadTurn<ResponsesRequest>, "reasoning" | "media" | "unread">;
   /** Whether encrypted reasoning is included for the client to send back. */
   readonly seal: boolean;
   readonly builder: ResponseBuilder;

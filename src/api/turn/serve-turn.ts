@@ -22,7 +22,7 @@ import { type ReadBody, readBody } from "../request/body-memory.ts";
 import type { ApiEnv, Client } from "../request/client.ts";
 import type { CountedLists, RequestLimits } from "../request/limits.ts";
 import type { RequestText } from "../request/ordered-json.ts";
-import { type Parser, readRequest } from "../request/parse-request.ts";
+import { readRequest } from "../request/parse-request.ts";
 import { type ReasoningOptions, usedEffort } from "../request/reasoning-options.ts";
 import {
   type ModelRequest,
@@ -30,13 +30,15 @@ import {
   type RequestedModel,
   requestedModel,
 } from "../request/requested-model.ts";
+import type { RequestParser } from "../request/request-schema.ts";
 import { createStages, type Stages } from "../request/stages.ts";
+import { toNameList } from "../tools/skipped-tools.ts";
 import { trainedHeader } from "../trained/trained-tools.ts";
 
 /** An API's reader of requests, without the history. */
 export interface RequestCodec<R> {
   readonly limits: RequestLimits & CountedLists;
-  readonly schema: Parser<R>;
+  readonly schema: RequestParser<R>;
   /** Called before the model is looked up. Throws a {@link RequestError}. */
   readonly refuse?: (request: R) => void;
   /** Finds a model by its name. Absent: the search of `models`. */
@@ -63,6 +65,8 @@ export interface ReadTurn<R> {
   /** `request`, or the request for a summary that replaces it. */
   readonly asked: R;
   readonly isSummary: boolean;
+  /** Names of the body's members that were not read. */
+  readonly unread: readonly string[];
   readonly client: Client;
   readonly requestId: string;
   readonly requested: RequestedModel;
@@ -193,6 +197,7 @@ export async function readBodyOfTurn<R extends ModelRequest>(
     request,
     asked,
     isSummary: summary !== undefined,
+    unread: codec.schema.unreadMembers(body.value),
     client,
     requestId,
     requested,
@@ -237,12 +242,13 @@ export function toTurnContext(
 
 /** The reply headers common to all APIs. */
 export function turnHeaders(
-  { reasoning, media }: Pick<ReadTurn<unknown>, "reasoning" | "media">,
+  { reasoning, media, unread }: Pick<ReadTurn<unknown>, "reasoning" | "media" | "unread">,
   turn: Turn,
   outcome: ReasoningOutcome | undefined,
 ): ResponseHeaders {
   return {
     ...effortHeader(reasoning),
+    ...(unread.length > 0 && { "x-harmony-skipped-fields": toNameList(unread) }),
     ...(outcome && { "x-harmony-cot": outcome }),
     ...mediaHeader(media.counts),
     ...trainedHeader(turn),
