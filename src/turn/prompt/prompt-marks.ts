@@ -3,8 +3,7 @@
  * beginning, and of all ids up to the ends of its messages. No text can be recovered from them.
  */
 import { digestOf, joinDigests, NO_IDS } from "../../harmony/ids-digest.ts";
-import type { RenderedPrompt, RenderedSegment } from "../../harmony/prompt.ts";
-import type { Piece } from "../../harmony/pieces.ts";
+import type { RenderedPrompt } from "../../harmony/prompt.ts";
 import { systemText } from "../../harmony/system-message.ts";
 import { toolsSection } from "../../harmony/tools.ts";
 import { developerText } from "../../harmony/developer-message.ts";
@@ -91,20 +90,8 @@ function headOf({ segments: [system, developer] }: RenderedPrompt): PromptMarks[
   return { ...own, ...others, ...(all.length > 0 && { tools: all.join() }) };
 }
 
-/** Section digests by the message's text, which prompts of a conversation share. */
-const heads = new WeakMap<Piece, PromptMarks["head"]>();
-
 function sectionsOf(segment: RenderedPrompt["segments"][number] | undefined): PromptMarks["head"] {
-  if (segment?.type !== "rendered") return {};
-  const body = segment.pieces.at(-2);
-  const known = body && heads.get(body);
-  if (known !== undefined) return known;
-  const sections = digestSections(segment);
-  if (body !== undefined) heads.set(body, sections);
-  return sections;
-}
-
-function digestSections({ message }: RenderedSegment): PromptMarks["head"] {
+  const message = segment?.type === "rendered" ? segment.message : undefined;
   const [part] = typeof message?.content === "object" ? message.content : [];
   switch (part?.type) {
     case "system": {
