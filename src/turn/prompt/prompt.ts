@@ -49,9 +49,9 @@ export function renderPrompt(
 export class TurnPrompt {
   /** The whole conversation, system message first. Analysis of finished turns has not been dropped yet. */
   readonly messages: readonly Message[];
-  #rendered: RenderedPrompt | Promise<RenderedPrompt> | undefined;
+  #rendering: RenderedPrompt | Promise<RenderedPrompt> | undefined;
+  #rendered: RenderedPrompt | undefined;
   #exactness: Exactness | undefined;
-  #whole: RenderedPrompt | undefined;
 
   constructor(messages: readonly Message[]) {
     this.messages = messages;
@@ -64,20 +64,20 @@ export class TurnPrompt {
 
   /** Undefined: the prompt has not been rendered yet. */
   get rendered(): RenderedPrompt | undefined {
-    return this.#whole;
+    return this.#rendered;
   }
 
   /** The options of the first call count. See {@link renderPrompt}. */
   render(options: PromptOptions): RenderedPrompt | Promise<RenderedPrompt> {
-    if (this.#rendered !== undefined) return this.#rendered;
+    if (this.#rendering !== undefined) return this.#rendering;
     const rendered = renderPrompt(this.messages, options);
-    return (this.#rendered =
+    return (this.#rendering =
       rendered instanceof Promise ? rendered.then(this.#note) : this.#note(rendered));
   }
 
   readonly #note = (rendered: RenderedPrompt): RenderedPrompt => {
     this.#exactness = exactnessOf(rendered);
-    this.#whole = rendered;
+    this.#rendered = rendered;
     return rendered;
   };
 }
