@@ -603,6 +603,21 @@ describe("response.steer", () => {
     };
   }
 
+  /** A response that has ended with a call of the client, and has input for its successor. */
+  async function openPending() {
+    const opened = await openSteered([RUN, CALL, ANSWER]);
+    const { engine, answer, goOn, seen, create, steer, running } = opened;
+    create({ tools: [TOOL, CLIENT_TOOL] });
+    const id = await running();
+    answer();
+    await expect.poll(() => engine.requests.length).toBe(2);
+    steer(id);
+    await seen("response.steer.accepted");
+    goOn();
+    await seen("response.steer.pending");
+    return { ...opened, id };
+  }
+
   test.each([true, false])(
     "is taken behind the result of a tool, and a successor answers (store: %s)",
     async (store) => {
@@ -661,16 +676,7 @@ describe("response.steer", () => {
   });
 
   test("waits with a call of the client, and comes before its next input", async () => {
-    const scripts = [RUN, CALL, ANSWER];
-    const { engine, answer, goOn, of, seen, create, steer, running } = await openSteered(scripts);
-    create({ tools: [TOOL, CLIENT_TOOL] });
-    const id = await running();
-    answer();
-    await expect.poll(() => engine.requests.length).toBe(2);
-    steer(id);
-    await seen("response.steer.accepted");
-    goOn();
-    await seen("response.steer.pending");
+    const { engine, of, seen, create, id } = await openPending();
     const callId = of("response.completed")[0]?.response?.output.at(-1)?.call_id;
     const required = [{ type: "function_call_output", call_id: callId, name: "f" }];
     expect(of("response.steer.pending")[0]).toMatchObject({
@@ -744,17 +750,7 @@ describe("response.steer", () => {
   });
 
   test("that has waited returns when the next input nests too deeply", async () => {
-    const scripts = [RUN, CALL, ANSWER];
-    const { engine, answer, goOn, of, seen, message, create, steer, running } =
-      await openSteered(scripts);
-    create({ tools: [TOOL, CLIENT_TOOL] });
-    const id = await running();
-    answer();
-    await expect.poll(() => engine.requests.length).toBe(2);
-    steer(id);
-    await seen("response.steer.accepted");
-    goOn();
-    await seen("response.steer.pending");
+    const { of, seen, message, create, id } = await openPending();
     const deep = "[".repeat(200_000) + "]".repeat(200_000);
     const next = JSON.stringify({ ...JSON.parse(CREATE), previous_response_id: id, input: [0] });
     message(next.replace("[0]", deep));
