@@ -26,7 +26,7 @@ const experimental = { viteModuleRunner: false };
 
 const TEMPORARY_FOLDER = "test/helpers/temporary-folder.ts";
 
-/** What takes long and is slow to break: `npm test` leaves it out, and `.ci/run` runs it. */
+/** Tests that take long and seldom break: `npm test` leaves them out, and `.ci/run` runs them. */
 const SLOW = [
   // A browser, Python, and other programs that are started for each test.
   "test/browser/**",
@@ -44,12 +44,12 @@ const SLOW = [
   "test/tools/browser/hostile-pages.test.ts",
   "test/turn/{sampled,steering}/*.property.test.ts",
   "test/turn/sampling/sample.property.test.ts",
-  // Several processes of the gateway, and what is built.
+  // Several processes of the gateway, and the built package.
   "test/fresh-clone.test.ts",
   "test/node/{port-sharing,postgres-store,replicas,rolling-restart}.test.ts",
   "test/package.test.ts",
   "test/public-types.test.ts",
-  // The tools' own.
+  // Tests of the tools in `proof/`.
   "proof/**/*.test.ts",
 ];
 
@@ -79,7 +79,7 @@ export default defineConfig({
       "./test/helpers/skipped-reporter.ts",
       ...(process.env["CI"] ? ["json"] : []),
     ],
-    // More than cores: files wait for other processes and for timers during a third of their time.
+    // More workers than cores: files wait for other processes and for timers during a third of their time.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [
       {

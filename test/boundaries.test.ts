@@ -74,7 +74,7 @@ const API_ALLOWED: Record<string, readonly string[]> = {
   pages: ["chat-completions", "messages", "reply", "request", "responses"],
 };
 
-/** It names the types of all that a request's context holds. */
+/** This file names the types of all members of a request's context. */
 const CONTEXT = "api/request/client.ts";
 
 /** The folders of `web/`, and those that each may import. */
@@ -165,7 +165,7 @@ test("only the Node entry imports Node modules", () => {
   expect(wrong).toEqual([]);
 });
 
-/** Node has these, and one of the runtimes in docs/deploy.md does not. `node scripts/smoke.ts` runs the package there. */
+/** Features that Node has and one of the runtimes in docs/deploy.md lacks. `node scripts/smoke.ts` runs the package there. */
 const NOT_EVERYWHERE = /\b(?:AbortSignal\.any|setImmediate|(?:Dec|C)ompressionStream)\(/;
 
 test("portable code uses nothing that a documented runtime lacks", () => {

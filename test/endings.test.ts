@@ -1,4 +1,4 @@
-/** How a request ends is the same fact in the log, the metrics, the audit and the record, in each API and each form. */
+/** The log, the metrics, the audit and the record state the same end of a request, in each API and each form. */
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
@@ -17,7 +17,7 @@ import { sendDescription, startVisionServer } from "./helpers/vision-server.ts";
 
 /**
  * Statuses of a plain answer, of a stream and of a message on a WebSocket, and the outcome of the turn in the log, the audit and the
- * record. A `server` error is one of the gateway, which the log has at the level `error`.
+ * record. A `server` error is a defect of the gateway, which the log has at the level `error`.
  */
 const TABLE = `
   ending                      | plain | stream | socket | turn      | error                   | record
@@ -48,11 +48,11 @@ const SOME = "<|channel|>final<|message|>Hello there";
 const LATE = { keepAliveMs: 40 };
 
 interface Setup {
-  /** Absent: the only place of the engine is taken. */
+  /** Absent: the engine's only slot is taken. */
   readonly script?: Script;
   readonly pool?: PoolOptions;
   readonly settings?: object;
-  /** The client leaves there. */
+  /** The point at which the client leaves. */
   readonly leaves?: "queued" | "image" | "begun";
   readonly hasImage?: true;
   readonly isRefused?: true;
@@ -131,7 +131,7 @@ describe.each(ROWS)("$name", ({ setup, statuses, socket, turn, error, record }) 
     const gateway = await open(setup);
     for (const [form, given] of Object.entries(statuses)) {
       if (given == null) continue;
-      // Anthropic has a status of its own for a server that is busy.
+      // Anthropic's API has its own status for a busy server.
       const status = path === "messages" && given === "503" ? 529 : Number(given);
       const leaving = new AbortController();
       const answer = gateway.post(path, form, leaving.signal);
@@ -211,7 +211,7 @@ async function open({ script, pool, settings, leaves, hasImage, isRefused }: Set
   let images = 0;
 
   const body = (path: Path) => {
-    // Another one each time: descriptions are kept.
+    // Each request has another image: descriptions are cached.
     const { image, choice } = APIS[path](`data:image/png;base64,${pngOf(1, ++images)}`);
     const content = hasImage ? [image] : "Hi";
     return {
@@ -269,7 +269,7 @@ async function open({ script, pool, settings, leaves, hasImage, isRefused }: Set
         records: recorded.flatMap((each) => (each.id === id ? [each.outcome] : [])),
       };
     },
-    /** Everything that was taken has been returned. */
+    /** Resolves when all slots and all memory have been returned. */
     async isIdle(): Promise<void> {
       taking.abort();
       await eventually(async () => {

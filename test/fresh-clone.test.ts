@@ -1,4 +1,4 @@
-/** What the README tells a reader to type, in a clone, with no program but those it needs. */
+/** The README's commands work in a clone, with no other programs than the README names. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const IS_CLONE = spawnSync("git", ["-C", ROOT, "rev-parse", "HEAD"]).status === 
 
 function findProgram(name: string): string | undefined {
   if (name === "node") return process.execPath;
-  // Not this checkout's own, which a reader does not have yet.
+  // Modules of this checkout are left out: a reader does not have them yet.
   return (process.env["PATH"] ?? "")
     .split(delimiter)
     .filter((folder) => !folder.includes("node_modules"))
@@ -36,7 +36,7 @@ describe.skipIf(MISSING.length > 0 || !IS_CLONE || process.platform === "win32")
         onTestFinished(() => rmSync(folder, { recursive: true }));
         const clone = join(folder, "clone");
         execFileSync("git", ["clone", "--quiet", ROOT, clone], { stdio: "ignore" });
-        // In place of `npm ci`, which needs the network.
+        // The link stands in for `npm ci`, which needs the network.
         symlinkSync(join(ROOT, "node_modules"), join(clone, "node_modules"));
         const bin = join(folder, "bin");
         mkdirSync(bin);

@@ -1,25 +1,25 @@
 /**
- * The worst texts that can come in from outside, at 10 KB and at the most that is read of them, as counted steps. Engines, pages and
- * Redis have tests of their own.
+ * Counted steps for the worst texts that can come in from outside, at 10 KB and at the maximum that is read. Engines, pages and
+ * Redis have their own tests.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type StepCounter, startStepCounter } from "./helpers/count-steps.ts";
 
 const SMALL = 10_000;
-/** Bytes of a read, and of what is fed byte by byte. */
+/** Bytes of one read, and of input that is fed byte by byte. */
 const READ = 16_384;
 const BY_BYTES = 50_000;
 
-/** A beginning, and what follows it again and again. */
+/** The start of a text, and the part that is repeated behind it. */
 type Text = readonly [start: string, unit: string];
 
 interface Place {
-  /** In `outside-work.ts`. */
+  /** The name of the function in `outside-work.ts`. */
   readonly place: string;
   /** The place's maximum, or 1 MB where that is larger. */
   readonly most: number;
   readonly texts: readonly [Text, ...Text[]];
-  /** Not fed byte by byte. */
+  /** Whether the text is fed only as a whole, not byte by byte. */
   readonly isWhole?: true;
 }
 
@@ -68,7 +68,7 @@ const PLACES: readonly Place[] = [
   { place: "Python: errors", most: 65_536, texts: LINES },
   {
     place: "WebSocket: bytes",
-    // Each message takes a turn of the event loop.
+    // Each message takes one iteration of the event loop.
     most: 100_000,
     // A stream of Node moves its list of waiting reads, of at most 64 KiB, at each 256th.
     isWhole: true,
@@ -137,7 +137,7 @@ describe.each(PLACES)("$place", { timeout: TIMEOUT_MS }, ({ place, most, texts, 
     const long = (start + unit.repeat(Math.ceil(length / unit.length))).slice(0, length);
     return (await counter.count({ place, text: close(long), chunk: `${chunk}` })).steps;
   };
-  // Once before, so that what is built on first use is not counted.
+  // The first run is not counted: it builds tables on first use.
   beforeAll(() => count(["", "a"], 100));
 
   test.each(texts)("%j, then %j again and again, costs what its length costs", async (...text) => {
@@ -156,7 +156,7 @@ describe.each(PLACES)("$place", { timeout: TIMEOUT_MS }, ({ place, most, texts, 
   );
 });
 
-/** Ends what a text of JSON has begun, so that it is read to its end. */
+/** Closes a JSON text, so that the parser reads it to its end. */
 function close(long: string): string {
   if (long.startsWith('{"text":"')) return `${long.replace(/\\$/, "")}"}`;
   if (long.startsWith('{"ids":[')) return `${long.replace(/[\d,]*$/, "")}]}`;

@@ -19,7 +19,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { CHAT_PAGE } from "../src/pages/chat-page.ts";
 
-// What npm would publish, unpacked where nothing can be found but what it declares.
+// The package as npm would publish it, unpacked where only its declared dependencies can be found.
 
 const ROOT = join(import.meta.dirname, "..");
 const run = promisify(execFile);
@@ -50,7 +50,7 @@ beforeAll(async () => {
   await run("tar", ["-xzf", tarball], { cwd: folder });
   await rename(join(folder, "package"), installed);
   manifest = Manifest.parse(JSON.parse(await readFile(join(installed, "package.json"), "utf8")));
-  // `@types/node` is not the package's: its user has it. The compiler comes from here.
+  // The package does not bring `@types/node`: its user has it. The compiler comes from this checkout.
   for (const name of [...Object.keys(manifest.dependencies), "@types/node"]) {
     await mkdir(dirname(join(modules, name)), { recursive: true });
     await symlink(join(ROOT, "node_modules", name), join(modules, name));
@@ -59,8 +59,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /**
- * Packing builds: `dist` of the checkout itself may be in use. The copy has what an image is built from, so what the
- * Dockerfile forgets is missing here.
+ * Packing builds the sources, and `dist` of the checkout may be in use: so a copy is packed. The copy has the files from which the
+ * image is built, so that a file that the Dockerfile lacks is missing here.
  */
 async function copyCheckout(target: string): Promise<string> {
   await mkdir(target);
@@ -164,9 +164,9 @@ test("its command has the notices of the packages bundled in it", async () => {
   expect(bundled).toContain("hono");
   const notices = await readFile(join(installed, "dist/THIRD-PARTY-NOTICES"), "utf8");
   const noticed = Array.from(notices.matchAll(/^--- (\S+) /gm), ([, name]) => name);
-  // Those of which nothing was left by tree shaking are named as well.
+  // Modules of which tree shaking left nothing are named as well.
   expect(noticed).toEqual(expect.arrayContaining([...bundled]));
-  // In the page, which is minified.
+  // The page is minified, so that its modules have no names.
   expect(noticed).toContain("lit-html");
 });
 
@@ -219,7 +219,7 @@ describe("a program that uses each of its exports", () => {
     };
     await writeFile(config, JSON.stringify({ compilerOptions, files: ["consumer.ts"] }));
     const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
-    // By default four checkers each check the types that they share.
+    // By default, four checkers each check the shared types.
     const args = [compiler, "-p", config, "--checkers", "1"];
     const { stdout } = await run(process.execPath, args).catch(
       (error: { stdout: string }) => error,
@@ -267,7 +267,7 @@ test("its static assets are the files that its command serves", async () => {
 
 test("its command serves", async () => {
   const command = join(installed, manifest.bin["harmony-gateway"] ?? "");
-  // The tests' own cache would be used.
+  // Without this, the start would use the tests' compile cache.
   const env = { ...process.env, NODE_COMPILE_CACHE: undefined };
   const child = spawn(process.execPath, [command, "--port", "0"], { cwd: folder, env });
   try {
@@ -281,19 +281,19 @@ test("its command serves", async () => {
       body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
     });
     expect(await response.json()).toMatchObject({ choices: [{ finish_reason: "stop" }] });
-    // Found from the bundle, though the files are not in it.
+    // The bundle finds the files, which are not in it.
     const html = await (await fetch(new URL("/inspect", baseUrl))).text();
     const names = Array.from(html.matchAll(/(?:src|href)="([^"]+)"/g), ([, name = ""]) => name);
     const scripts = names.flatMap((name) => /[^/]+\.js$/.exec(name)?.[0] ?? []);
     expect(scripts).toEqual(["first-load.js", "app.js"]);
     const files = await Promise.all(names.map((name) => fetch(new URL(name, baseUrl))));
     expect(files.map(({ status }) => status)).toEqual(names.map(() => 200));
-    // The module that has the token is there once.
+    // The module with the token occurs once.
     const texts = await Promise.all(files.map((file) => file.text()));
     expect(texts.filter((text) => text.includes("x-inspect-token"))).toHaveLength(1);
     child.kill("SIGTERM");
     expect(await once(child, "exit")).toEqual([0, null]);
-    // What has been compiled, for the next start.
+    // The compile cache for the next start.
     const compiled = await readdir(join(installed, "node_modules/.cache/harmony-gateway"));
     expect(compiled).not.toEqual([]);
   } finally {

@@ -7,19 +7,19 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import manifest from "../package.json" with { type: "json" };
 import { readPublicTypes } from "./helpers/public-types.ts";
 
-// What programs can rely on. A wanted change: `npx vitest run test/public-types.test.ts -u`, and a changeset.
+// The types on which programs can rely. A wanted change: `npx vitest run test/public-types.test.ts -u`, and a changeset.
 
 const ROOT = join(import.meta.dirname, "..");
 const FOLDER = "public-types";
 
-/** By entry: `index`, `harmony/index`. */
+/** Declarations by the name of their entry: `index`, `harmony/index`. */
 const ENTRIES = new Map(
   Object.entries(manifest.exports).flatMap(([name, target]) =>
     typeof target === "string" ? [] : [[name, target.types.replace("./dist/", "")] as const],
   ),
 );
 
-/** They lead into the gateway, whose inner types change with each release. */
+/** Types that lead into the gateway, whose inner types change with each release. */
 const OPAQUE = new Set(["Model", "ModelOptions", "Models", "SettingName", "Toolbox"]);
 
 let folder: string;

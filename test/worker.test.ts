@@ -12,7 +12,7 @@ const LogLine = z.looseObject({ event: z.string(), message: z.string().optional(
 
 let isolates = 0;
 
-/** A new isolate: the module keeps its application, so that each one is a module of its own, by its query. */
+/** A new isolate: the module keeps its application, so each isolate imports the module under another query. */
 async function startIsolate() {
   const path = `../src/worker.ts?isolate=${++isolates}`;
   const module: typeof import("../src/worker.ts") = await import(path);
@@ -258,7 +258,7 @@ describe("what fails is a reason in the log and a clean status for the client:",
     expect(fieldsOf("store failing")).toMatchObject([
       { operation: "set", failure: "refused", message: "D1 answered: Exceeded maximum DB size." },
     ]);
-    // What needs no store is answered.
+    // A request that needs no store is answered.
     expect((await respond({ store: false })).status).toBe(200);
   });
 
@@ -332,7 +332,7 @@ test("the application is made once for each isolate", async () => {
 test("engines are probed alongside the first request", async () => {
   const answered = Promise.withResolvers<void>();
   const models = { data: [{ id: "openai/gpt-oss-20b", max_model_len: 131_072 }] };
-  // It answers no query before the first request is answered.
+  // The database answers no query before the first request is answered.
   const engine = await startFakeUpstream(async (exchange) => {
     await answered.promise;
     if (exchange.path === "/v1/models") return exchange.reply(200, JSON.stringify(models));

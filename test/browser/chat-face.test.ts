@@ -1,4 +1,4 @@
-/** Colours, dialogs and what else the page does for its reader. */
+/** Appearance of the chat: colours, dialogs, sizes, and the order of the focus. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { serveGateway } from "../../src/node/server/serve.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -105,7 +105,7 @@ describe.skipIf(MISSING !== undefined)(
     test("the three pages have one bar at the top, which marks where the reader is", async () => {
       const settings = { inspect: true };
       const { page, gateway, problems } = await openChat(browser, scriptedEngine([]), { settings });
-      // Everything but the width, which the bold name of the current page changes.
+      // The width is left out: the bold name of the current page changes it.
       const look = `[".top", ".brand", ".logo", ".places", ".places [aria-current]", ".places :not([aria-current])"].map((part) => {
         const { height, padding, color, backgroundColor, font, borderRadius } = getComputedStyle(document.querySelector(part));
         return [part, height, padding, color, backgroundColor, font, borderRadius].join(" ");
@@ -258,7 +258,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.locator(".answer.done .reasoning:not([open])").waitFor();
       await page.locator(".reasoning summary").click();
       await page.locator(".reasoning[open]").waitFor();
-      // Each key draws the page.
+      // The page is drawn after each key.
       await page.locator("#message").fill("Thanks");
       await page.evaluate(
         "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))",
@@ -333,7 +333,7 @@ describe.skipIf(MISSING !== undefined)(
         page.evaluate<string>(`getComputedStyle(document.querySelector("${selector}")).direction`);
       const found = [".bubble", ".text", ".text ul", ".text ol", ".text .code"].map(direction);
       expect(await Promise.all(found)).toEqual(["rtl", "rtl", "rtl", "ltr", "ltr"]);
-      // Where the text of a paragraph begins, from the left.
+      // The left edge of a paragraph's text.
       const gap = `(() => {
         const paragraph = document.querySelectorAll(".text p")[1];
         const range = document.createRange();

@@ -192,7 +192,7 @@ describe.skipIf(MISSING !== undefined)(
 
     test("hostile Markdown is inert, and shown", async () => {
       const hostile = readFileSync(new URL("hostile-answer.txt", import.meta.url), "utf8");
-      // Ordinary tokens: what is spelled like a control token here is none.
+      // Text that is spelled like a control token becomes ordinary tokens.
       const written = [
         ...spelledIds("<|channel|>final<|message|>"),
         ...o200kHarmony().encode(hostile),

@@ -1,4 +1,4 @@
-/** What the chat keeps: messages, drafts and settings, over reloads, in two tabs, and when the reader leaves a chat. */
+/** The chat keeps messages, drafts and settings over reloads, in two tabs, and when the reader leaves a chat. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import {
@@ -114,7 +114,7 @@ describe.skipIf(MISSING !== undefined)(
         release = resolve;
       });
       let tokens = 0;
-      // Both wait before their sixth token.
+      // Both engines wait before their sixth token.
       const engine = pacedEngine(
         [toFinal("The first of two."), toFinal("The second of two.")],
         () => (++tokens > 5 ? gate : Promise.resolve()),
@@ -134,7 +134,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.locator(".answer.done").waitFor();
       expect(await page.locator(".answer .text").innerText()).toBe("The first of two.");
       await openNamed(page, "Two?");
-      // The answer of the other chat, which is done as well, stands there for a moment.
+      // The page still shows the other chat's answer, which is complete, for a moment.
       await answered(page, "The second of two.");
       await page.locator(".answer.done").waitFor();
       expect(await page.locator(".chats .dot.busy").count()).toBe(0);

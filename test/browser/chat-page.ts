@@ -1,4 +1,4 @@
-/** What the tests of the chat share: a gateway whose model follows a script, and its page. */
+/** Helpers of the chat's tests: a gateway whose model follows a script, and its page. */
 import { onTestFinished } from "vitest";
 import type { Engine } from "../../src/index.ts";
 import { startTestGateway } from "../helpers/gateway.ts";

@@ -137,7 +137,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.getByRole("button", { name: "Previous version" }).click();
       await answered(page, "two");
       await page.locator("#message").press("ArrowUp");
-      // Drawn together with the text that is edited.
+      // The button is drawn together with the text that is edited.
       await page.getByText("Editing an earlier message").waitFor();
       await page.locator("#message").fill("Say another.");
       await page.keyboard.press("Enter");
@@ -148,7 +148,7 @@ describe.skipIf(MISSING !== undefined)(
 
     test("a loop of calls with a fixed result stops after 20 requests, and can be continued", async () => {
       const engine = scriptedEngine([...Array.from({ length: 21 }, () => CALL), toFinal("Rain.")]);
-      // Between two requests of the loop nothing asks the reader.
+      // Between two requests of the loop the page shows no form for a result.
       const before =
         "new MutationObserver(() => { globalThis.forms = Math.max(globalThis.forms ?? 0, document.querySelectorAll('.call').length * document.querySelectorAll('.result-form').length); }).observe(document, { childList: true, subtree: true })";
       const { page } = await openChat(browser, engine, { before });

@@ -27,14 +27,14 @@ const HOSTILE = readFileSync(new URL("hostile-answer.txt", import.meta.url), "ut
 /** Escape sequences of terminals, an override of the writing direction, and a page of one word. */
 const ODD = `\u001B[31m\u001B]0;title\u0007 \u202Egnp.exe\u202C ${"A".repeat(30_000)}`;
 const FORMULA = String.raw`$\href{javascript:alert(1)}{x}$ $$\includegraphics{https://evil.example/f}$$`;
-/** The model's own answer is no better than what it has read. 【1†…】 is the page, 【0†…】 its search, 【7†…】 nothing. */
+/** The model's answer, as hostile as the page that it has read. 【1†…】 cites the page, 【0†…】 its search, 【7†…】 nothing. */
 const END = toFinal(
   `【1†L1-L3】【0†L2】【7†L1】 ${FORMULA} [a](javascript:alert(1)) ![b](https://evil.example/b) \u202Etxt.exe\u202C The end.`,
 );
 
 interface Source {
   readonly settings: object;
-  /** In the chat's settings. */
+  /** Changes the chat's settings. */
   readonly label: string;
   readonly calls: readonly string[];
 }
@@ -91,7 +91,7 @@ const SOURCES: Readonly<Record<string, () => Promise<Source>>> = {
     const folder = mkdtempSync(join(tmpdir(), "hostile-page-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const links = `<a href="javascript:alert(1)">x</a><a href="data:text/html,<script>alert(1)</script>">y</a>`;
-    // Escaped, it is the page's text; as it is, the page's markup.
+    // Escaped, the result is the page's text; unescaped, it would be the page's markup.
     const escaped = HOSTILE.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
     writeFileSync(
       join(folder, `a" onclick=alert(1) )](javascript:alert(1)) '<img src=x>.html`),

@@ -94,7 +94,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.getByRole("heading", { name: "Model output" }).waitFor();
       expect(await page.getByText("Loading …").count()).toBe(0);
       await expect.poll(async () => page.locator("header.top").count()).toBe(1);
-      // Asked for while modules were loading, and not again.
+      // The page requested the list while its modules were loading, and not again.
       const asked = requested.map((url) => url.slice(gateway.origin.length));
       expect(asked.filter((path) => path.startsWith("/inspect/api/turns/"))).toEqual([
         "/inspect/api/turns/newest",
@@ -158,7 +158,7 @@ describe.skipIf(MISSING !== undefined)(
         .getByText("Rejected: #/guests: must be integer, not string", { exact: true })
         .waitFor();
       await expect.poll(async () => page.locator(".by-gateway").count()).toBe(3);
-      // In the list: whole words, in one line with the time, and how many more there are.
+      // The list shows whole words in one line with the time, and the number of further ones.
       expect(await page.locator(".row .mark").allInnerTexts()).toEqual(["forced", "+2"]);
       expect(await page.locator(".row .mark").last().getAttribute("title")).toBe(
         "schema enforced: The answer or a call's arguments had to match a schema.\ncalled book_table",
@@ -190,7 +190,7 @@ describe.skipIf(MISSING !== undefined)(
       const { page } = await show();
       await page.getByText("left out: finished by message 5").waitFor();
       await expect.poll(async () => page.locator(".card.dropped").count()).toBe(1);
-      // In the request, too, where it stands; in words, not by a line through it alone.
+      // The request shows it, too, at its place; in words, not only by a line through it.
       await expect
         .poll(async () => page.locator(".json del").allInnerTexts())
         .toEqual(['"That is 42, as everybody knows."']);
@@ -296,7 +296,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.locator(".problems summary").click();
       await page.locator(".problems li button").first().click();
       await expect.poll(named).toBe("rejected");
-      // It has no prompt to run again.
+      // The turn has no prompt that could be run again.
       await page.locator(".turn-title:has-text('rejected')").waitFor();
       expect(await page.getByRole("button", { name: "Run again" }).count()).toBe(0);
       await page.goBack();
@@ -508,7 +508,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.getByRole("button", { name: "Stop (run 1 of 5)" }).click();
       await expect.poll(() => engine.open).toBe(0);
       await page.getByRole("button", { name: "× 5" }).waitFor();
-      // The focus, since its button has gone.
+      // The focus moves there, since its button has gone.
       await page.locator("main:focus").waitFor();
       await expect.poll(() => page.locator(".row").count()).toBe(2);
       expect(engine.requests).toHaveLength(2);
@@ -710,7 +710,7 @@ describe.skipIf(MISSING !== undefined)(
       await expect.poll(async () => page.locator(".list-foot span").innerText()).toBe("991 turns");
       expect(await page.locator(".row").count()).toBeLessThan(60);
       await page.evaluate("document.querySelector('.list-box').scrollTop = 1e6");
-      // Clicked once: each click asks for the turn anew, and this one takes its time.
+      // The button is clicked once: each click requests the turn anew, and this request is slow.
       await page.locator('.row:has-text("100,0")').click();
       await page.locator('.turn-title:has-text("100,0")').waitFor();
       await page.keyboard.press("t");

@@ -1,11 +1,11 @@
-/** Opens pages for tests, and collects what must not happen in them. */
+/** Opens pages for tests, and collects their errors, requests and dialogs. */
 import { readFileSync } from "node:fs";
 import { expect, onTestFinished } from "vitest";
 import { AXE, type Browser, type Context, type Page, PATIENCE_MS } from "./driver.ts";
 
 export interface Opened {
   readonly page: Page;
-  /** Errors of scripts, and what the content security policy or Trusted Types have refused. */
+  /** Errors of scripts, and refusals by the content security policy or Trusted Types. */
   readonly problems: readonly string[];
   /** The addresses of all requests. */
   readonly requested: readonly string[];
@@ -15,11 +15,11 @@ export interface Opened {
 
 export interface OpenOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
-  /** Runs before the page's own scripts. */
+  /** JavaScript that runs before the page's own scripts. */
   readonly before?: string;
   /** The screen of a phone, which has no other pointer. */
   readonly isTouch?: boolean;
-  /** Another page, whose storage it shares. Its options apply. */
+  /** Another page whose storage and options the new page shares. */
   readonly beside?: Page;
 }
 

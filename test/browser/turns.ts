@@ -1,4 +1,4 @@
-/** A gateway whose model writes what the tests of the page need to see, at a speed at which it can be seen. */
+/** A gateway whose model writes the turns that the inspector's tests need, slowly enough to be observed. */
 import type { Engine } from "../../src/index.ts";
 import { type Script, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";

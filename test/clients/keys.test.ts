@@ -1,4 +1,4 @@
-/** Keys of people: what clients get from one that has ended, and who sees what each has used. */
+/** Keys of people: the errors of released clients for a key that has ended, and the use that each key's owner can see. */
 import { hash } from "node:crypto";
 import Anthropic, { AuthenticationError as AnthropicRefusal } from "@anthropic-ai/sdk";
 import OpenAI, { AuthenticationError as OpenAIRefusal } from "openai";

@@ -1,6 +1,6 @@
 /**
- * Real clients, each holding one conversation with tool loops the way its documentation shows it. What they send
- * back of the model's reasoning, and what they forget, is their own.
+ * Real clients, each with one conversation with tool loops, written as in its documentation. Each client decides itself
+ * which reasoning it sends back.
  */
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";

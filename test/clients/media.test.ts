@@ -64,7 +64,7 @@ async function start(scripts: readonly Script[] = [ANSWER], { isSlow = false } =
 
 type Clients = Awaited<ReturnType<typeof start>>;
 
-/** Each asks about an image. */
+/** Clients that send a question about an image. */
 const IMAGES: Readonly<Record<string, (clients: Clients) => Promise<unknown>>> = {
   "openai chat.completions": ({ openai }) =>
     openai.chat.completions.create({
@@ -306,7 +306,7 @@ describe("a compaction", () => {
   });
 });
 
-/** Each streams an answer about an image, and resolves with its text. */
+/** Clients that stream an answer about an image, and resolve with its text. */
 const STREAMS: Readonly<Record<string, (clients: Clients) => Promise<string | undefined>>> = {
   "openai chat.completions": async ({ openai }) => {
     const stream = openai.chat.completions.stream({

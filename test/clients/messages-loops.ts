@@ -12,9 +12,9 @@ import { generateText, isStepCount, streamText, tool } from "ai";
 import { z } from "zod";
 
 export interface MessagesClient {
-  /** Without `/v1`. */
+  /** The gateway's address without `/v1`. */
   readonly origin: string;
-  /** The fetch for every request. */
+  /** The function that sends every request. */
   readonly fetch: typeof fetch;
   /** The body's `thinking`. Absent: not requested. */
   readonly thinking?: { readonly type: "adaptive"; readonly display: "summarized" | "omitted" };
@@ -42,7 +42,7 @@ export const LOOPS: Readonly<Record<string, RunLoop>> = {
     anthropicLoop(client, (sdk, body) => sdk.messages.create(body)),
   "@anthropic-ai/sdk stream": (client) =>
     anthropicLoop(client, (sdk, body) => sdk.messages.stream(body).finalMessage()),
-  // With a server-side thread, until the gateway refuses it.
+  // The client uses a server-side thread until the gateway refuses it.
   "@anthropic-ai/sdk toolRunner": async (client) => {
     const message = await anthropic(client).beta.messages.toolRunner({
       model: MODEL,

@@ -32,7 +32,7 @@ async function start(
   return gateway;
 }
 
-/** Reasons and calls until there are ten results, then answers. */
+/** A model that reasons and calls until there are ten results, and then answers. */
 function loopEngine(): ScriptedEngine {
   return scriptedEngine(({ prompt }) => {
     const done = prompt.text().split("<|start|>functions.step ").length - 1;

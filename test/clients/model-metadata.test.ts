@@ -1,4 +1,4 @@
-/** What clients read of a model's entry before they send anything, and that requests are measured by the same numbers. */
+/** Clients read a model's limits from its entry before their first request, and the gateway measures requests by the same numbers. */
 import Anthropic from "@anthropic-ai/sdk";
 import { OpenRouter } from "@openrouter/sdk";
 import OpenAI from "openai";

@@ -32,13 +32,13 @@ describe("through the gateway no client's tool loop loses reasoning", () => {
   test.each(Object.keys(CLIENTS))("%s", async (client) => {
     const prompts = await analysisInPrompts(client);
     expect(prompts.map((analysis) => analysis.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
-    // Each message is complete, and the second loop has only its own.
+    // Each message is complete, and the prompts of the second loop have only the messages of that loop.
     for (const analysis of prompts[3] ?? []) expect(analysis).toMatch(/^(The user|\w+ returned)/);
     for (const analysis of prompts[7] ?? []) expect(analysis).not.toContain("Oslo");
   });
 });
 
-/** How many of three analysis messages the fourth prompt contains when the gateway stores nothing. */
+/** The number of analysis messages, of three, in the fourth prompt when the gateway stores nothing. */
 const WITHOUT: Readonly<Record<string, number>> = {
   "openai create": 3,
   "openai stream": 0,
@@ -55,7 +55,7 @@ const WITHOUT: Readonly<Record<string, number>> = {
   "@openai/agents": 3,
 };
 
-/** It keeps the last delta, whose size depends on the runtime's reads. */
+/** This client keeps only the last delta, whose size depends on the runtime's reads. */
 const KEEPS_THE_LAST_READ = "openai stream";
 
 describe("what each client sends back unaided matches the README's table", () => {
@@ -63,7 +63,7 @@ describe("what each client sends back unaided matches the README's table", () =>
     ([client]) => !ON_WORKERS || client !== KEEPS_THE_LAST_READ,
   );
   test.each(known)("%s: %i of 3", async (client, expected) => {
-    // A store too small for any entry.
+    // The store is too small for any entry.
     const prompts = await analysisInPrompts(client, { settings: { storeMaxBytes: 1 } });
     const whole = (prompts[3] ?? []).filter((analysis) =>
       /^(The user|\w+ returned)/.test(analysis),

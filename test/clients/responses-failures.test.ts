@@ -72,7 +72,7 @@ const CLIENTS: Readonly<Record<string, (baseURL: string) => Promise<unknown>>> =
       body: JSON.stringify({ model: MODEL, input: "Hi.", stream: true }),
     });
     if (!response.ok) throw new Error(await response.text());
-    // It ignores `error`, and treats a stream without `response.completed` as broken.
+    // This client ignores `error`, and treats a stream without `response.completed` as broken.
     const last = (await readEvents(response)).at(-1);
     if (last?.type !== "response.completed") throw new Error(JSON.stringify(last));
   },

@@ -1,6 +1,6 @@
 /**
- * Real clients of the Responses API, each holding one conversation with tool loops the way its documentation shows it.
- * Which carrier of reasoning they use, if any, is their own.
+ * Real clients of the Responses API, each with one conversation with tool loops, written as in its documentation.
+ * Each client decides itself whether and in which field it sends reasoning back.
  */
 import { createOpenResponses } from "@ai-sdk/open-responses";
 import { createOpenAI, type OpenAILanguageModelResponsesOptions } from "@ai-sdk/openai";
@@ -94,7 +94,7 @@ export const RESPONSES_CLIENTS: Readonly<Record<string, (baseURL: string) => Say
   "Codex's requests": codexLoop,
 };
 
-/** `gpt-oss-…` is no name the provider takes for a reasoning model. */
+/** The provider does not treat `gpt-oss-…` as a reasoning model. */
 const UNSTORED: OpenAILanguageModelResponsesOptions = {
   store: false,
   forceReasoning: true,
@@ -147,7 +147,7 @@ function openaiLoop(ask: Ask): Say {
     input.push({ role: "user", content: text });
     for (;;) {
       const response = await ask({ model: MODEL, input, tools: OPENAI_TOOLS, store: false });
-      // The SDK adds what it has parsed to the items, and warns when that is sent back.
+      // The SDK adds parsed values to the items, and warns when the client sends them back.
       input.push(...response.output.map((item) => toInput(item)), ...outputsOf(response.output));
       if (!response.output.some((item) => item.type === "function_call")) {
         return response.output_text;
@@ -199,7 +199,7 @@ const codexItem = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** The command line itself is not a package to run here: this is what it sends and reads. */
+/** Codex: its requests and its reading of events; the program itself runs in `proof/matrix`. */
 function codexLoop(baseURL: string): Say {
   const input: object[] = [
     {

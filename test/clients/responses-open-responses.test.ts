@@ -1,6 +1,6 @@
 /**
- * The 17 tests of the Open Responses compliance suite (2026-04-24), asked again in our own words: the same requests and
- * demands, by the name each has there. The suite itself is a program of its own; `docs/responses.md` says how to run it.
+ * The 17 tests of the Open Responses compliance suite (2026-04-24), rewritten: each test has the suite's name, request and
+ * checks. The suite itself is a separate program; `docs/responses.md` has the command that runs it.
  */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -53,7 +53,7 @@ const compaction = z.strictObject({
   usage: responseObject.shape.usage.unwrap(),
 });
 
-/** What is tested is an address; a test throws when it does not hold. */
+/** Each test takes the address of an API, and throws when the API does not comply. */
 type Check = (baseUrl: string) => Promise<unknown>;
 
 async function post(url: string, body: object, status = 200): Promise<Response> {
@@ -66,7 +66,7 @@ async function post(url: string, body: object, status = 200): Promise<Response> 
   return response;
 }
 
-/** Throws, naming the type, for what the schema does not list. */
+/** Throws for an event or item that the schema does not list; the error names its type. */
 function readEvent(event: unknown) {
   const read = openResponsesEvent.safeParse(event);
   if (read.success) return read.data;
@@ -78,7 +78,7 @@ const create =
   async (baseUrl) =>
     completed.parse(await (await post(`${baseUrl}/responses`, { model: MODEL, ...body })).json());
 
-/** Sends one message after the other, each when the one before is answered. Gives the last event of each answer. */
+/** Sends messages one by one, each after the answer to the one before. Resolves with the last event of each answer. */
 async function session(
   baseUrl: string,
   ...messages: ((answers: z.infer<typeof answer>[]) => object)[]
@@ -134,7 +134,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
       said("user", "Repeat only the number."),
     ],
   }),
-  // Asks nothing of a server: the suite's own schema knows phases. Ours does too.
+  // The suite tests here only that its own schema has phases. Ours has them, too.
   "response-output-phase-schema": async () => {
     const { phase } = responseObject.shape.output.element.options[1].shape;
     for (const each of ["commentary", "final_answer"]) phase.parse(each);
@@ -268,7 +268,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     post(`${baseUrl}/responses/compact`, { input: [said("user", "Compact this.")] }, 400),
 };
 
-/** Hold only where reasoning events have the names of the Open Responses schema. */
+/** Tests that pass only where reasoning events have the names of the Open Responses schema. */
 const NEED_ITS_NAMES = [
   "streaming-response",
   "websocket-response",
@@ -279,10 +279,10 @@ const NEED_ITS_NAMES = [
   "websocket-compact-new-chain",
 ];
 
-/** Holds only where images get a placeholder. */
+/** A test that passes only where images are replaced by a placeholder. */
 const NEEDS_PLACEHOLDER = ["image-input"];
 
-/** Those that do not hold, and why not. */
+/** Tests that do not pass, each with its reason. */
 async function failures(baseUrl: string): Promise<Map<string, string>> {
   const failed = new Map<string, string>();
   for (const [name, check] of Object.entries(CHECKS)) {

@@ -153,7 +153,7 @@ describe("a response over a WebSocket", () => {
       },
     });
 
-    // Everything is stored from here on.
+    // From here on, every response is stored.
     connection.send({ ...CREATE, ...previous, input: "And?" });
     const stored = await connection.response();
     const items = await fetch(`${gateway.baseURL}/responses/${stored.id}/input_items?limit=100`);

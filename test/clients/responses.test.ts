@@ -42,13 +42,13 @@ describe("no client of the Responses API loses reasoning in a tool loop", () => 
   test.each(Object.keys(RESPONSES_CLIENTS))("%s", async (client) => {
     const prompts = await analysisInPrompts(client);
     expect(prompts.map((analysis) => analysis.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
-    // Each message is complete, and the second loop has only its own.
+    // Each message is complete, and the prompts of the second loop have only the messages of that loop.
     for (const analysis of prompts[3] ?? []) expect(analysis).toMatch(/^(The user|\w+ returned)/);
     for (const analysis of prompts[7] ?? []) expect(analysis).not.toContain("Oslo");
   });
 });
 
-/** These rely on the gateway's store: by `previous_response_id`, and by references to items. */
+/** Clients that rely on the gateway's store: by `previous_response_id`, and by references to items. */
 const STATEFUL = new Set([
   "openai create, by previous_response_id",
   "openai stream, by previous_response_id",
@@ -60,7 +60,7 @@ describe("the others send their reasoning back to a gateway without a store", ()
   const stateless = Object.keys(RESPONSES_CLIENTS).filter((client) => !STATEFUL.has(client));
 
   test.each(stateless)("%s", async (client) => {
-    // A store for a single entry, which each response replaces.
+    // The store has room for one entry, which each response replaces.
     const prompts = await analysisInPrompts(client, { settings: { storeMaxEntries: 1 } });
     expect(prompts.map((analysis) => analysis.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
     for (const analysis of prompts[3] ?? []) expect(analysis).toMatch(/^(The user|\w+ returned)/);

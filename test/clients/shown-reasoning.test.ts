@@ -1,4 +1,4 @@
-/** What clients show of the model's reasoning: all of it, once, whichever member they read. */
+/** Clients show the model's whole reasoning, once, from whichever member they read. */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { ChatDeepSeek } from "@langchain/deepseek";

@@ -1,6 +1,6 @@
 /**
- * Real clients in a tool loop of ten steps: each prompt begins with the prompt before and what was sampled, and `x-harmony-exact` says
- * so. The model writes the header of each call in another form, and its arguments as no client would print them.
+ * Real clients in a tool loop of ten steps: each prompt begins with the prompt before and the tokens that were sampled, which
+ * `x-harmony-exact` states. The model writes the header of each call in another form, and its arguments as no client prints them.
  */
 import { describe, expect, test } from "vitest";
 import { startTestGateway, type TestGatewayOptions } from "../helpers/gateway.ts";
@@ -12,7 +12,7 @@ import { LOOPS } from "./messages-loops.ts";
 import { RESPONSES_CLIENTS } from "./responses-loops.ts";
 import { startTap, type Tap } from "./responses-tap.ts";
 
-/** `F`: the function. */
+/** Headers of calls, in which `F` stands for the function's name. */
 const HEADERS = [
   "<|channel|>commentary to=F <|constrain|>json",
   " to=F<|channel|>commentary <|constrain|>json",
@@ -48,13 +48,13 @@ const COUNT: Model = {
 interface Step {
   /** The prompt of its first engine call. */
   readonly begin: readonly TokenId[];
-  /** The prompt of its last engine call, and what was sampled. */
+  /** The prompt of its last engine call, and the tokens sampled by it. */
   end: readonly TokenId[];
 }
 
-/** Of each prompt but the first. */
+/** The checks of each prompt but the first. */
 interface Outcome {
-  /** It begins with the prompt before and what was sampled. */
+  /** Whether it begins with the prompt before and the tokens sampled then. */
   readonly exact: readonly boolean[];
   /** The value of `x-harmony-exact`, and the one that claims an exact step. */
   readonly headers: readonly (string | null)[];
@@ -140,14 +140,14 @@ describe("all ten steps are exact, and the header says so", () => {
   );
 });
 
-/** They send back the reasoning, and arguments as they were: all but those that the model ended with a line break. */
+/** Clients that send back the reasoning, and arguments unchanged, but for a line break at their end. */
 const AS_THEY_WERE = 7;
-/** They send back the reasoning, and print arguments again. */
+/** Clients that send back the reasoning, and arguments printed anew. */
 const PRINTED_AGAIN = 4;
-/** They send back no reasoning. */
+/** Clients that send back no reasoning. */
 const NO_REASONING = 0;
 
-/** How many of the ten steps are exact by the forms in the ids of calls alone. Absent: the client has its responses stored. */
+/** The number of steps, of ten, that are exact by the forms in the ids of calls alone. Absent: the client has its responses stored. */
 const BY_FORM: Readonly<Record<string, number>> = {
   "Chat Completions: openai create": AS_THEY_WERE,
   "Chat Completions: openai stream": NO_REASONING,
@@ -175,7 +175,7 @@ describe("without a store, steps are exact by the form in the id, and the header
   test.each(
     ALL.filter(({ name }) => name in BY_FORM).map((client) => [client.name, client] as const),
   )("%s", async (name, { model, say }) => {
-    // A store too small for any entry.
+    // The store is too small for any entry.
     const { exact, headers } = await runLoop(model, { storeMaxBytes: 1 }, say);
     expect(exact.filter(Boolean).length).toBe(BY_FORM[name]);
     expect(headers).toEqual(exact.map(() => "0;message=3;because=not-found"));

@@ -1,4 +1,4 @@
-/** The browser with a search service, here one with SearXNG's JSON, on Node and in the Workers runtime. */
+/** The browser tool with a search service that returns SearXNG's JSON, on Node and in the Workers runtime. */
 import { createServer, type Server } from "node:http";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What clients of both of OpenAI's APIs share: three tools, and the loops of libraries that hide the API. */
+/** Three tools, and the loops of libraries that hide the API, for clients of both of OpenAI's APIs. */
 import { type AIMessageChunk, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool as langchainTool } from "@langchain/core/tools";
 import { setTracingDisabled, tool as agentTool } from "@openai/agents";

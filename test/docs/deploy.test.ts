@@ -1,4 +1,4 @@
-/** The files of `deploy/`: against the types of what reads them, and against the gateway. */
+/** The files of `deploy/` fit the types of the programs that read them, and the gateway. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -161,7 +161,7 @@ test.runIf(HAS_SYSTEMD).each(["harmony-gateway.service", "harmony-gateway@.servi
     const folder = mkdtempSync(join(tmpdir(), "unit-"));
     try {
       const unit = join(folder, name.replace("@", "@9461"));
-      // Where a program is not installed, systemd complains of that first.
+      // systemd first reports a program that is not installed.
       const text = read(`deploy/${name}`).replaceAll(/^(ExecStart(?:Post)?=).*$/gm, "$1/bin/true");
       writeFileSync(unit, text);
       expect(execFileSync("systemd-analyze", ["verify", unit], { encoding: "utf8" })).toBe("");

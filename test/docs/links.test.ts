@@ -45,7 +45,7 @@ test("each page is in the index, or linked from a page that is", () => {
   expect(pages.filter((page) => /^docs\/[^/]+$/.test(page) && !reachable.has(page))).toEqual([]);
 });
 
-/** As GitHub makes them of headings. */
+/** The anchors that GitHub derives from headings. */
 function readAnchors(page: string): Set<string> {
   const text = readFileSync(join(ROOT, page), "utf8").replace(/^```[\s\S]*?^```/gm, "");
   return new Set(

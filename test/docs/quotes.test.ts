@@ -1,4 +1,4 @@
-/** What pages quote of the gateway, messages, headers and metrics, is in its source. */
+/** Messages, headers and metrics that the pages quote are in the gateway's source. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -25,7 +25,7 @@ const comparison = z.strictObject({
   skipped: z.array(z.string()),
 });
 
-/** What the command `replay` finds when it runs a record again. */
+/** The findings of the command `replay` when it runs a record again. */
 export async function replay(record: unknown): Promise<z.infer<typeof comparison>> {
   const path = join(await mkdtemp(join(tmpdir(), "replay-")), "turn.json");
   await writeFile(path, JSON.stringify(record));

@@ -94,7 +94,7 @@ const SEALED: Readonly<Record<ApiName, object>> = {
   messages: { type: "redacted_thinking", data: "sealed" },
 };
 
-/** With reasoning that only the gateway can read. */
+/** A request with reasoning that only the gateway can read. */
 export function withSealed(api: ApiName): Composed {
   return {
     model: MODEL,

@@ -21,7 +21,7 @@ const KEY = "it's a $key";
 const recorded: { readonly path: string; readonly key: string; readonly body: unknown }[] = [];
 let gateway: TestGateway;
 let origin = "";
-/** With the checkout's own packages. */
+/** The folder in which snippets run; it links the packages of the checkout. */
 let folder = "";
 const server = createServer((request, response) => {
   void (async () => {
@@ -60,7 +60,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Parameters that no client of the kind can send, each told to the reader by the note. */
+/** Parameters that no client of the kind can send; the note names each to the reader. */
 const NOTED: Readonly<Record<string, string>> = {
   parallelCalls: "parallel calls",
   temperature: "temperature",
@@ -103,7 +103,7 @@ function normalize(api: ApiName, body: unknown): object {
   );
 }
 
-/** Not those whose code is a file of settings, and not Python, whose packages are not there. */
+/** Clients whose snippets run here: not settings files, and not Python, whose packages are not installed. */
 const RUNNABLE = CLIENTS.filter(({ id, isSettings }) => !isSettings && !/python/.test(id)).flatMap(
   (client) => client.apis.map((api) => [client.id, api] as const),
 );

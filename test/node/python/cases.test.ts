@@ -70,7 +70,7 @@ describe.skipIf(!HAS_PYTHON)(`an interpreter that keeps its variables${WITHOUT_P
   });
 });
 
-/** What gpt-oss' reference runs in a container. */
+/** Runs each call in a new process, as gpt-oss' reference implementation does in a container. */
 function processRuntime(): PythonRuntime {
   return {
     stateful: false,

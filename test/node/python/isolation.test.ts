@@ -33,7 +33,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     process.env["ISOLATION_CANARY"] = SECRET;
     server = createServer().on("connection", () => connections++);
     port = await listenAnywhere(server);
-    // Two sessions are open at a time: with more room, an interpreter would be started ahead for nobody.
+    // Two sessions are open at a time: with more room, an unused interpreter would be started ahead.
     python = createTestPython({ maxInterpreters: 2 });
     session = await python.open({ tenant: "acme" }, never);
   }, START_MS);
@@ -281,7 +281,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
 
     test("S5: code that replaces functions sees no id of a later call", async () => {
       const spying = await secondSession();
-      // Some are frozen, which is an answer as well.
+      // Frozen objects are an accepted result.
       const script = `
         const seen = (globalThis.seen = []);
         const spy = (owner, name) => {
@@ -322,7 +322,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
       async () => {
         const bombed = await secondSession();
         const script =
-          // Past the limit, and no further: the whole machine must not run out of memory before the next check.
+          // The code passes the limit by little: the machine must not run out of memory before the next check.
           "const all = []; for (;;) { if (all.length < 60) all.push(new Uint8Array(2e7).fill(1)); await new Promise((r) => setTimeout(r)); }";
         const code =
           "from pyodide.ffi import to_js\n" +

@@ -243,7 +243,7 @@ test("a session takes the interpreter that is still starting ahead, and learns a
   expect(errors).toEqual(["The Python interpreter did not start. Answer without Python."]);
   starts[1]?.reject(new Error("no memory"));
   await settle();
-  // The next session tries again, and nothing before it.
+  // The next session starts an interpreter again; nothing starts one earlier.
   expect([starts.length, failures.length]).toEqual([2, 2]);
 });
 

@@ -1,6 +1,6 @@
 /**
  * One turn with two searches, an opened page, code that draws a chart, and a cited answer, over every API by its own client.
- * The code is run by real Pyodide. What the clients got is written down in tools-session.md.
+ * Real Pyodide runs the code. The clients' output is recorded in tools-session.md.
  */
 import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
