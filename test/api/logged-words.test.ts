@@ -1,8 +1,7 @@
 /** Words of a client are in no line of the log without `logContent`, wherever a request has them, and lines stay short. */
 import { expect, test } from "vitest";
-import { createLog } from "../../src/telemetry/log.ts";
 import { appOf } from "../helpers/app.ts";
-import { testSettings } from "../helpers/gateway.ts";
+import { testLog, testSettings } from "../helpers/gateway.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
 const WORDS = "my password is hunter2";
@@ -67,17 +66,16 @@ test.each<[path: string, where: string, body: object, status: number]>([
   ],
   ["messages", "kinds of plugins", { ...MESSAGES, plugins: [{ id: WORDS }, { id: LONG }] }, 200],
 ])("/v1/%s: %s", async (path, _, body, status) => {
-  const lines: string[] = [];
+  const logged: Record<string, unknown>[] = [];
   const engine = scriptedEngine(() => "<|channel|>final<|message|>Yes.<|return|>");
-  const app = appOf(testSettings(), [{ id: "m", engine }], {
-    log: createLog({ level: "debug", now: Date.now, write: (line) => lines.push(line) }),
-  });
+  const app = appOf(testSettings(), [{ id: "m", engine }], { log: testLog(logged) });
   const response = await app.request(`/v1/${path}`, {
     method: "POST",
     body: JSON.stringify({ model: "m", ...body }),
   });
   await response.text();
   expect(response.status).toBe(status);
+  const lines = logged.map((entry) => JSON.stringify(entry));
   expect(lines.filter((line) => line.includes("hunter2"))).toEqual([]);
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(1000);
 });

@@ -1,8 +1,7 @@
 /** Appearance of the chat: colours, dialogs, sizes, and the order of the focus. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { serveGateway } from "../../src/node/server/serve.ts";
-import { createLog } from "../../src/telemetry/log.ts";
-import { startTestGateway, testSettings } from "../helpers/gateway.ts";
+import { startTestGateway, testLog, testSettings } from "../helpers/gateway.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { answered, openChat, REASONED, send, toFinal, chooseApi, openPane } from "./chat-page.ts";
 import { type Browser, launchBrowser, MISSING, type Page } from "./driver.ts";
@@ -379,7 +378,7 @@ describe.skipIf(MISSING !== undefined)(
       const command = "harmony-gateway --url http://127.0.0.1:11434";
       const gateway = await serveGateway(testSettings({ port: 0 }), {
         foundEngines: () => [{ name, command }],
-        log: createLog({ level: "error", now: Date.now, write: () => {} }),
+        log: testLog(),
       });
       onTestFinished(() => gateway.close());
       const { page, problems } = await openPage(browser, `${gateway.origin}/`);

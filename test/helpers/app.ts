@@ -4,12 +4,11 @@
  */
 import { type AppDeps, createApp } from "../../src/app.ts";
 import type { Engine, ModelOptions, Settings, Store } from "../../src/index.ts";
-import { createLog } from "../../src/telemetry/log.ts";
 import type { Toolbox } from "../../src/tools/toolbox.ts";
 import { toPresets } from "../../src/config/presets.ts";
 import { createModels } from "../../src/models/models.ts";
 import { readCounter } from "./counter.ts";
-import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "./gateway.ts";
+import { lazyGateway, type LazyGateway, ON_WORKERS, testLog, testSettings } from "./gateway.ts";
 import type { Post } from "./tool-loop.ts";
 
 export interface TestAppOptions {
@@ -51,11 +50,7 @@ function inProcess({
   const app = appOf(settings, models, {
     ...(store && { store }),
     ...(toolbox && { toolbox }),
-    log: createLog({
-      level: "debug",
-      now: Date.now,
-      write: (line) => logged.push(JSON.parse(line)),
-    }),
+    log: testLog(logged),
   });
   return {
     logged,
@@ -75,7 +70,7 @@ export function appOf(
   return createApp({
     settings,
     models: createModels(models, { steering: settings, newCallId, presets: toPresets(settings) }),
-    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
+    log: testLog(),
     now: () => Date.now(),
     randomId,
     ...rest,

@@ -5,6 +5,7 @@
 import { onTestFinished } from "vitest";
 import {
   type Engine,
+  type Log,
   type ModelOptions,
   resolveSettings,
   type Settings,
@@ -57,11 +58,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const logged: Record<string, unknown>[] = [];
   const gateway = await serveGateway(settings, {
     ...(models !== undefined && { models }),
-    log: createLog({
-      level: settings.log,
-      now: Date.now,
-      write: (line) => logged.push(JSON.parse(line)),
-    }),
+    log: testLog(logged, settings.log),
   });
   return {
     baseURL: gateway.baseUrl,
@@ -84,6 +81,15 @@ export function testSettings(values: Readonly<Record<string, unknown>> = {}): Se
     source: name,
   }));
   return resolveSettings(given, { public: false });
+}
+
+/** A log whose entries are appended to `logged`, parsed. Absent: a silent log. */
+export function testLog(logged?: Record<string, unknown>[], level: Settings["log"] = "debug"): Log {
+  return createLog({
+    level: logged === undefined ? "silent" : level,
+    now: Date.now,
+    write: (line) => logged?.push(JSON.parse(line)),
+  });
 }
 
 export interface LazyGateway {

@@ -3,13 +3,12 @@ import { onTestFinished } from "vitest";
 import type { ReadPdf } from "../../src/api/media/read-pdf.ts";
 import type { Engine, Store } from "../../src/index.ts";
 import { type McpGuard, openMcp } from "../../src/node/mcp/open-mcp.ts";
-import { createLog } from "../../src/telemetry/log.ts";
 import { type BrowsingApp, createBrowsingApp } from "./browsing-app.ts";
-import { testSettings } from "./gateway.ts";
+import { testLog, testSettings } from "./gateway.ts";
 
 export interface McpApp extends BrowsingApp {
-  /** The lines of the servers' log. */
-  readonly logged: readonly string[];
+  /** The entries of the servers' log. */
+  readonly logged: readonly Record<string, unknown>[];
 }
 
 export interface McpAppOptions {
@@ -31,9 +30,8 @@ export function createMcpApp({
   guard = OPEN_GUARD,
   ...given
 }: McpAppOptions): McpApp {
-  const logged: string[] = [];
-  const log = createLog({ level: "debug", now: Date.now, write: (line) => logged.push(line) });
-  const mcp = openMcp(testSettings(settings), log, { guard });
+  const logged: Record<string, unknown>[] = [];
+  const mcp = openMcp(testSettings(settings), testLog(logged), { guard });
   onTestFinished(() => mcp.retire());
   const toolbox = mcp.toolbox ? { mcp: mcp.toolbox } : {};
   const app = createBrowsingApp({ engine, toolbox, settings, ...given });

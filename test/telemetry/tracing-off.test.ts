@@ -1,11 +1,10 @@
 /** Turns without an OpenTelemetry SDK. */
 import { afterAll, expect, test, vi } from "vitest";
-import { createLog } from "../../src/telemetry/log.ts";
 import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
 import { startTracing } from "../../src/node/telemetry/start-tracing.ts";
 import type { Model } from "../../src/index.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
-import { startTestGateway } from "../helpers/gateway.ts";
+import { startTestGateway, testLog } from "../helpers/gateway.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { createModels } from "../../src/models/models.ts";
 import { turnWith } from "../helpers/turns.ts";
@@ -14,7 +13,6 @@ afterAll(() => {
   vi.doUnmock("@opentelemetry/sdk-node");
 });
 
-const silent = createLog({ level: "silent", now: Date.now, write: () => {} });
 const never = new AbortController().signal;
 
 test("a turn is returned unchanged and is not observed", () => {
@@ -63,7 +61,7 @@ test.each([
   vi.doMock("@opentelemetry/sdk-node", () => {
     throw new Error("must not be loaded");
   });
-  const tracing = await startTracing(environment, silent);
+  const tracing = await startTracing(environment, testLog());
   expect(tracing.capturesContent).toBe(false);
   await tracing.close();
 });

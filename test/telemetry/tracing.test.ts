@@ -8,12 +8,11 @@ import * as z from "zod";
 import { createEngine, EngineError } from "../../src/index.ts";
 import { createModels } from "../../src/models/models.ts";
 import { serveGateway, type Gateway } from "../../src/node/server/serve.ts";
-import { createLog } from "../../src/telemetry/log.ts";
 import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
 import { collectTurn } from "../../src/turn/collect.ts";
 import { fakeTool, turnWithTools } from "../helpers/fake-tool.ts";
 import { type FakeUpstream, startFakeUpstream } from "../helpers/fake-upstream.ts";
-import { startTestGateway, testSettings } from "../helpers/gateway.ts";
+import { startTestGateway, testLog, testSettings } from "../helpers/gateway.ts";
 import {
   type OtlpReceiver,
   type ReceivedSpan,
@@ -79,11 +78,7 @@ beforeAll(async () => {
       },
     ],
     environment: process.env,
-    log: createLog({
-      level: "debug",
-      now: Date.now,
-      write: (line) => logged.push(JSON.parse(line)),
-    }),
+    log: testLog(logged),
   });
 });
 

@@ -15,20 +15,17 @@ import { createDemoEngine } from "../../../src/engines/demo.ts";
 import { type Engine, EngineError } from "../../../src/index.ts";
 import { createPool } from "../../../src/engines/pool.ts";
 import { openMcp } from "../../../src/node/mcp/open-mcp.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 import type { Toolbox } from "../../../src/tools/toolbox.ts";
 import { BROWSER, BROWSING_SCRIPT, MODEL } from "../../helpers/browsing-app.ts";
 import { fakeTool } from "../../helpers/fake-tool.ts";
-import { testSettings } from "../../helpers/gateway.ts";
+import { testLog, testSettings } from "../../helpers/gateway.ts";
 import { startMcpServer } from "../../helpers/mcp-server.ts";
 import { type Answer, problemsWith, toAnswer, toEvents } from "../../helpers/openapi-check.ts";
 import { openRouterProblems } from "../../helpers/openrouter-check.ts";
 import { toTyped, typeProblems } from "../../helpers/published-types.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { appOf } from "../../helpers/app.ts";
-
-const SILENT = createLog({ level: "silent", now: () => 0, write: () => {} });
 
 interface Options {
   readonly engine?: Engine;
@@ -248,7 +245,7 @@ describe("answers are as the OpenAPI document says", () => {
     });
     const mcp = openMcp(
       testSettings({ mcpServers: { words: { url }, lost: { url: lost.url } } }),
-      SILENT,
+      testLog(),
     );
     onTestFinished(() => mcp.retire());
     const call = (name: string) =>

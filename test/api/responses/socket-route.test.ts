@@ -10,10 +10,9 @@ import type { Engine } from "../../../src/engines/engine.ts";
 import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { createLogWith } from "../../../src/telemetry/log.ts";
 import { appOf } from "../../helpers/app.ts";
 import { eventually } from "../../helpers/eventually.ts";
-import { testSettings } from "../../helpers/gateway.ts";
+import { testLog, testSettings } from "../../helpers/gateway.ts";
 import { fakeTool } from "../../helpers/fake-tool.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { MODEL } from "./support.ts";
@@ -69,10 +68,7 @@ async function open(
       }),
       ...(closing && { closing }),
     },
-    log: createLogWith(
-      "info",
-      (entry) => void logged.push({ event: entry.event, ...entry.fields }),
-    ),
+    log: testLog(logged, "info"),
     randomId: () => "0",
     ...deps,
   });

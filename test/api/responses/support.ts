@@ -1,9 +1,14 @@
 /** Requests to the Responses API without a server. Responses are checked by schema. */
 import type { Engine, Store } from "../../../src/index.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
 import type { Shutdown } from "../../../src/models/shutdown.ts";
 import { appOf } from "../../helpers/app.ts";
-import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "../../helpers/gateway.ts";
+import {
+  lazyGateway,
+  type LazyGateway,
+  ON_WORKERS,
+  testLog,
+  testSettings,
+} from "../../helpers/gateway.ts";
 import { consume } from "./consumer.ts";
 import { type ResponseObject, responseObject } from "./schemas.ts";
 
@@ -74,11 +79,7 @@ function inProcess(options: ResponsesAppOptions): ResponsesApp {
   const app = appOf(testSettings({ layout, ...settings }), [model], {
     ...(store && { store }),
     ...(shutdown && { shutdown }),
-    log: createLog({
-      level: "debug",
-      now: Date.now,
-      write: (line) => logged.push(JSON.parse(line)),
-    }),
+    log: testLog(logged),
     now,
     ...(clock && { clock }),
   });
