@@ -8,12 +8,9 @@ import {
   type EngineErrorKind,
   type EngineEvent,
 } from "../../src/index.ts";
-import type { EngineTokens } from "../../src/engines/engine.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { type FakeExchange, startFakeUpstream } from "./fake-upstream.ts";
-import { RequestSchema } from "../../src/api/request/request-schema.ts";
-import { samplingFields, toSampling } from "../../src/api/request/sampling.ts";
-import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
+import { promptOf } from "./spelled.ts";
 import { structuredOutputs, toVllmLogprobs } from "./vllm-server.ts";
 
 export interface EngineServer {
@@ -102,10 +99,15 @@ async function complete(exchange: FakeExchange, engine: Engine): Promise<boolean
 const DONE = "data: [DONE]\n\n";
 const END = frame({ choices: [{ index: 0, text: "", token_ids: [], finish_reason: "stop" }] });
 
-const sampling = new RequestSchema(samplingFields, []).whole;
-
 const body = z.looseObject({
+  temperature: z.number(),
+  top_p: z.number(),
   top_k: z.number(),
+  min_p: z.number(),
+  frequency_penalty: z.number(),
+  presence_penalty: z.number(),
+  repetition_penalty: z.number(),
+  seed: z.number().optional(),
   /** The gateway may ban special tokens, which clients may not name. */
   logit_bias: z.record(z.string(), z.number()).optional(),
   prompt: z.array(z.number()),
@@ -119,19 +121,21 @@ const body = z.looseObject({
 
 /** Converts a request of `vllm.ts` back to the engine's request. */
 function toRequest(text: string): CompletionRequest {
-  const { logit_bias: bias, ...sent } = body.parse(JSON.parse(text));
-  const ids = sent.prompt;
+  const { logit_bias: bias, seed, ...sent } = body.parse(JSON.parse(text));
   const constraint = sent.structured_outputs;
   return {
-    prompt: {
-      length: ids.length,
-      ids,
-      idsJson: () => [toIdsJson(ids)],
-      text: () => o200kHarmony().decode(ids),
-    },
+    prompt: promptOf(sent.prompt),
     maxTokens: sent.max_tokens,
     sampling: {
-      ...toSampling(sampling().parse({ ...sent, top_k: Math.max(sent.top_k, 0) })),
+      temperature: sent.temperature,
+      topP: sent.top_p,
+      // vLLM turns top-k off by -1.
+      topK: Math.max(sent.top_k, 0),
+      minP: sent.min_p,
+      frequencyPenalty: sent.frequency_penalty,
+      presencePenalty: sent.presence_penalty,
+      repetitionPenalty: sent.repetition_penalty,
+      ...(seed !== undefined && { seed }),
       ...(bias && {
         logitBias: new Map(Object.entries(bias).map(([id, value]) => [Number(id), value])),
       }),
@@ -171,7 +175,7 @@ function toFrames(event: EngineEvent): string {
   }
 }
 
-function toChoice({ ids, logprobs }: Extract<EngineTokens, { type: "ids" }>) {
+function toChoice({ ids, logprobs }: Extract<EngineEvent, { type: "ids" }>) {
   return {
     index: 0,
     text: "",

@@ -1,7 +1,6 @@
 /** Prompts and completions written down as text, special tokens by their names. */
 import type { CompletionRequest } from "../../src/index.ts";
 import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
-import type { Prompt } from "../../src/engines/engine.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
 import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
 
@@ -14,9 +13,13 @@ export function spelledIds(text: string): TokenId[] {
   return text.split(MARKS).flatMap((part) => SPECIAL_IDS.get(part) ?? o200kHarmony().encode(part));
 }
 
-export function spelledPrompt(text: string): Prompt {
-  const ids = spelledIds(text);
-  return { length: ids.length, ids, idsJson: () => [toIdsJson(ids)], text: () => text };
+export function spelledPrompt(text: string): CompletionRequest["prompt"] {
+  return promptOf(spelledIds(text));
+}
+
+export function promptOf(ids: readonly TokenId[]): CompletionRequest["prompt"] {
+  const text = () => o200kHarmony().decode(ids);
+  return { length: ids.length, ids, idsJson: () => [toIdsJson(ids)], text };
 }
 
 /** A request with neutral sampling and room enough. */
