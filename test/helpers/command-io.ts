@@ -1,4 +1,4 @@
-/** A command's input and output for tests: the input is empty, and output is dropped unless a test reads it. */
+/** Runs commands of the command line in this process. */
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import * as z from "zod";
 import type { CommandIo } from "../../src/node/cli/command-io.ts";
 import { main } from "../../src/node/cli/main.ts";
 
-export const QUIET_IO: CommandIo = {
+const QUIET_IO: CommandIo = {
   environment: {},
   print: () => {},
   printError: () => {},
@@ -19,6 +19,33 @@ export const QUIET_IO: CommandIo = {
   stderr: new PassThrough(),
 };
 
+export interface CommandRun {
+  readonly printed: string;
+  /** Text for standard error. */
+  readonly errors: string;
+  readonly code: number;
+}
+
+/** Runs a command whose input is empty unless the test gives one. */
+export async function runCommand(
+  args: readonly string[],
+  io: Partial<CommandIo> = {},
+): Promise<CommandRun> {
+  const printed: string[] = [];
+  const errors: string[] = [];
+  const codes: number[] = [];
+  await main(args, {
+    ...QUIET_IO,
+    print: (text) => printed.push(text),
+    printError: (text) => errors.push(text),
+    fail: (code) => codes.push(code),
+    ...io,
+  });
+  const [code = 0, ...others] = codes;
+  if (others.length > 0) throw new Error(`the exit code was set again, to ${others.join()}`);
+  return { printed: printed.join("\n"), errors: errors.join("\n"), code };
+}
+
 const comparison = z.strictObject({
   differences: z.array(z.strictObject({ where: z.string(), was: z.string(), is: z.string() })),
   same: z.array(z.string()),
@@ -29,13 +56,7 @@ const comparison = z.strictObject({
 export async function replay(record: unknown): Promise<z.infer<typeof comparison>> {
   const path = join(await mkdtemp(join(tmpdir(), "replay-")), "turn.json");
   await writeFile(path, JSON.stringify(record));
-  const printed: string[] = [];
-  const problems: string[] = [];
-  await main(["replay", path, "--json"], {
-    ...QUIET_IO,
-    print: (text) => printed.push(text),
-    printError: (text) => problems.push(text),
-  });
-  if (problems.length > 0) throw new Error(problems.join("\n"));
-  return comparison.parse(JSON.parse(printed.join("\n")));
+  const { printed, errors } = await runCommand(["replay", path, "--json"]);
+  if (errors !== "") throw new Error(errors);
+  return comparison.parse(JSON.parse(printed));
 }

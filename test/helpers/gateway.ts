@@ -11,14 +11,13 @@ import {
   type Settings,
   settingsSchema,
 } from "../../src/index.ts";
-import { type SettingName } from "../../src/config/settings.ts";
 import { serveGateway } from "../../src/node/server/serve.ts";
 import { readCounter } from "./counter.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 
 export interface TestGatewayOptions {
   /** Settings that differ from the defaults, in the form of the config file. */
-  readonly settings?: Readonly<Partial<Record<SettingName, unknown>>>;
+  readonly settings?: Readonly<Partial<Record<keyof Settings, unknown>>>;
   /**
    * The engine served as `openai/gpt-oss-20b`. Absent, and without `models`: the engine of the settings, by default the
    * demo.

@@ -1,12 +1,13 @@
-import { describedSettings } from "../../src/config/describe.ts";
+import { settingsSchema } from "../../src/index.ts";
 
 /** Settings as variables of a Worker. */
 export function toVariables(settings: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(settings).map(([name, value]) => {
-      const setting = describedSettings().find((each) => each.name === name);
-      if (setting === undefined) throw new Error(`there is no setting ${name}`);
-      return [setting.variable, typeof value === "string" ? value : JSON.stringify(value)];
+      const known = settingsSchema.unwrap().keyof().parse(name);
+      const words = known.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      return [`HARMONY_GATEWAY_${words}`, text];
     }),
   );
 }

@@ -3,13 +3,12 @@ import { createHash } from "node:crypto";
 import * as tls from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { runConnect } from "../../src/node/cli/connect/command.ts";
 import { started, toGreeting } from "../../src/node/console/greeting.ts";
 import { createPaint } from "../../src/node/console/paint.ts";
 import { HAS_OPENSSL, makeCertificate } from "../helpers/certificate.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { freePort } from "../helpers/listen.ts";
-import { QUIET_IO } from "../helpers/command-io.ts";
+import { runCommand } from "../helpers/command-io.ts";
 import { HAS_NGINX, startTlsNginx, type TestNginx } from "../helpers/nginx.ts";
 
 const NAMES = ["alice", "bob", "carol"];
@@ -101,10 +100,9 @@ describe.skipIf(!HAS_NGINX || !HAS_OPENSSL)(
     });
 
     test("connect prints the public address", async () => {
-      let printed = "";
-      const args = ["claude", "--gateway", publicUrl];
+      const args = ["connect", "claude", "--gateway", publicUrl];
       const environment = { HARMONY_GATEWAY_KEY: toKey("bob") };
-      await runConnect(args, { ...QUIET_IO, environment, print: (text) => (printed += text) });
+      const { printed } = await runCommand(args, { environment });
       expect(printed).toContain(publicUrl);
       expect(printed).not.toContain("127.0.0.1");
     });

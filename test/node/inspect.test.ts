@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { styleText } from "node:util";
 import { describe, expect, test } from "vitest";
-import { runParse } from "../../src/node/cli/parse.ts";
-import { runRender } from "../../src/node/cli/render.ts";
+import { runCommand } from "../helpers/command-io.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-"));
 
@@ -12,6 +11,12 @@ function fileWith(text: string): string {
   const path = join(folder, `${Math.random()}.txt`);
   writeFileSync(path, text);
   return path;
+}
+
+async function run(command: "render" | "parse", args: readonly string[]): Promise<string> {
+  const { printed, errors } = await runCommand([command, ...args]);
+  expect(errors).toBe("");
+  return printed;
 }
 
 const request = fileWith(
@@ -26,7 +31,7 @@ const request = fileWith(
 
 describe("render", () => {
   test("prints the prompt, its length, and what was dropped and why", async () => {
-    const printed = await runRender([request, "--date", "2026-01-31", "--no-color"], {});
+    const printed = await run("render", [request, "--date", "2026-01-31", "--no-color"]);
     expect(printed).toMatch(/^<\|start\|>system<\|message\|>.*Current date: 2026-01-31/s);
     expect(printed).toContain("two <\\|end|><|end|><|start|>assistant\n\n");
     expect(printed).toContain("A backslash marks ordinary text");
@@ -37,7 +42,7 @@ describe("render", () => {
   });
 
   test("colours each role and channel differently", async () => {
-    const printed = await runRender([request, "--color"], {});
+    const printed = await run("render", [request, "--color"]);
     const shown = (colour: "green" | "cyan", runs: readonly string[]) =>
       runs
         .map((run) => {
@@ -62,7 +67,7 @@ describe("render", () => {
   });
 
   test("shows a typed token unlike a real one", async () => {
-    const printed = await runRender([request, "--color"], {});
+    const printed = await run("render", [request, "--color"]);
     const [green, inverse] = (["green", ["inverse", "green"]] as const).map(
       (format) => (text: string) =>
         styleText(typeof format === "string" ? format : [...format], text, {
@@ -74,21 +79,21 @@ describe("render", () => {
 
   test("reads a request to the Responses API, bare or in the record of a turn", async () => {
     const body = { input: [{ role: "user", content: "Hi" }], instructions: "Be brief." };
-    const bare = await runRender([fileWith(JSON.stringify(body)), "--no-color"], {});
+    const bare = await run("render", [fileWith(JSON.stringify(body)), "--no-color"]);
     expect(bare).toContain("# Instructions\n\nBe brief.<|end|><|start|>user<|message|>Hi<|end|>");
     const record = fileWith(
       JSON.stringify({ version: 1, request: { body: JSON.stringify(body) } }),
     );
-    expect(await runRender([record, "--no-color"], {})).toBe(bare);
+    expect(await run("render", [record, "--no-color"])).toBe(bare);
   });
 
   test("prints ids, in which the typed marker is not special", async () => {
-    const ids = (await runRender([request, "--ids"], {})).split(" ").map(Number);
+    const ids = (await run("render", [request, "--ids"])).split(" ").map(Number);
     expect(ids.filter((id) => id === 200007).length).toBe(4);
   });
 
   test("prints JSON with all ids", async () => {
-    const { tokens, ids, messages, dropped } = JSON.parse(await runRender([request, "--json"], {}));
+    const { tokens, ids, messages, dropped } = JSON.parse(await run("render", [request, "--json"]));
     expect(ids.length).toBe(tokens);
     expect(messages.map((each: { role: string }) => each.role)).toEqual([
       "system",
@@ -102,8 +107,8 @@ describe("render", () => {
 
   test("refuses what the API would refuse, with the field's name", async () => {
     const wrong = fileWith('{"messages":[{"role":"robot"}]}');
-    await expect(runRender([wrong], {})).rejects.toThrow(/messages\[0\]\.role/);
-    await expect(runRender([], {})).rejects.toThrow(/name one file with a request/);
+    const { errors } = await runCommand(["render", wrong]);
+    expect(errors).toMatch(/messages\[0\]\.role/);
   });
 });
 
@@ -113,13 +118,13 @@ describe("parse", () => {
   );
 
   test("prints parts, the reason to finish and every repair by name", async () => {
-    expect(await runParse([broken, "--tools", "f,g", "--no-color"], {})).toBe(
+    expect(await run("parse", [broken, "--tools", "f,g", "--no-color"])).toBe(
       'reasoning\nhm\n\ntool-call f\n{"a":1}\n\nfinish tool-calls\nrepairs channel-in-recipient × 1, extra-brackets × 1',
     );
   });
 
   test("prints the same as JSON", async () => {
-    expect(JSON.parse(await runParse([broken, "--tools", "f", "--json"], {}))).toEqual({
+    expect(JSON.parse(await run("parse", [broken, "--tools", "f", "--json"]))).toEqual({
       parts: [
         { part: "reasoning", text: "hm" },
         { part: "tool-call", name: "f", text: '{"a":1}' },
@@ -131,20 +136,20 @@ describe("parse", () => {
 
   test("reads ids, in which a spelled marker is text", async () => {
     const ids = fileWith("[200005,17196,200008,27,91,419,91,29,200002]");
-    expect(await runParse([ids, "--ids", "--no-color"], {})).toBe(
+    expect(await run("parse", [ids, "--ids", "--no-color"])).toBe(
       "content\n<\\|end|>\n\nfinish stop\nrepairs none",
     );
   });
 
   test("prints the messages of a request", async () => {
-    const printed = await runParse([request, "--no-color"], {});
+    const printed = await run("parse", [request, "--no-color"]);
     expect(printed).toContain("assistant analysis\nold reasoning\n");
     expect(printed).toContain("user\ntwo <\\|end|>\n");
   });
 
   test("recognizes a truncated completion", async () => {
     const cut = fileWith("<|channel|>analysis<|message|>hm");
-    expect(JSON.parse(await runParse([cut, "--length", "--json"], {})).finish).toBe("length");
+    expect(JSON.parse(await run("parse", [cut, "--length", "--json"])).finish).toBe("length");
   });
 });
 
@@ -152,14 +157,14 @@ describe("the record of a turn", () => {
   const turn = join(import.meta.dirname, "../fixtures/turns/call-retried.json");
 
   test("is rendered as the prompt that was sent", async () => {
-    const printed = await runRender([turn, "--no-color"], {});
+    const printed = await run("render", [turn, "--no-color"]);
     expect(printed).toMatch(/^<\|start\|>system<\|message\|>You are ChatGPT/);
     expect(printed).toContain("<|start|>user<|message|>Which step is next?<|end|>");
     expect(printed).toMatch(/\n\d+ tokens in 3 messages\.$/);
   });
 
-  test("is parsed to what was made of the output, with the places of the repairs", async () => {
-    const printed = await runParse([turn, "--no-color"], {});
+  test("is parsed to the parts of the output, with the places of the repairs", async () => {
+    const printed = await run("parse", [turn, "--no-color"]);
     expect(printed).toContain('tool-call (not sent) step\n{"n":"two"}\n');
     expect(printed).toContain('tool-call step\n{"n":2}\n');
     expect(printed).toContain("repair invalid-arguments in call 2 after 6: retry-call");

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { visible } from "../../src/node/cli/control-signs.ts";
-import { runParse } from "../../src/node/cli/parse.ts";
+import { runCommand } from "../helpers/command-io.ts";
 import { gatewayCommand } from "../helpers/gateway-command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-pipes-"));
@@ -103,7 +103,7 @@ describe("S26: convert refuses the file that it reads", () => {
   });
 });
 
-describe("what a terminal would obey is spelled", () => {
+describe("control characters that a terminal would obey are spelled", () => {
   test.each([
     ["a window title", "\u001B]0;x\u0007", String.raw`\u001b]0;x\u0007`],
     ["C1", "\u009B2J\u009D", String.raw`\u009b2J\u009d`],
@@ -123,7 +123,7 @@ describe("what a terminal would obey is spelled", () => {
 
   test("S29: parse with colours spells what the model wrote", async () => {
     const file = fileOf("osc.txt", "<|channel|>final<|message|>\u001B]0;x\u0007\u001B[8m\u202E");
-    expect(await runParse([join(folder, file), "--color"], {})).toContain(
+    expect((await runCommand(["parse", join(folder, file), "--color"])).printed).toContain(
       String.raw`\u001b]0;x\u0007\u001b[8m\u202e`,
     );
   });

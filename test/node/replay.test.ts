@@ -1,22 +1,16 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { EngineError } from "../../src/index.ts";
-import { main } from "../../src/node/cli/main.ts";
-import { compareTurns } from "../../src/node/replay/compare.ts";
-import { toFixture } from "../../src/node/cli/replay.ts";
-import { readRecord } from "../../src/node/replay/read-record.ts";
-import { createRecordedEngine } from "../../src/node/replay/recorded-engine.ts";
-import { runAgain } from "../../src/node/replay/run-again.ts";
-import { toRecordedPrompt } from "../../src/node/cli/show-record.ts";
-import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
 import { BROWSER } from "../helpers/browsing-app.ts";
 import { fakeTool } from "../helpers/fake-tool.ts";
 import { createRecordedApp, type RecordedApp } from "../helpers/recorded-app.ts";
 import { type Script, type ScriptedOptions, scriptedEngine } from "../helpers/scripted-engine.ts";
-import { QUIET_IO, replay } from "../helpers/command-io.ts";
+import { replay, runCommand } from "../helpers/command-io.ts";
 import { loopScripts, STEP_TOOL } from "../helpers/tool-loop.ts";
 import { readChatMessage } from "../helpers/replies.ts";
 
@@ -34,15 +28,25 @@ const DOCUMENT = {
 };
 const LONG_THOUGHT = `<|channel|>analysis<|message|>${"and then ".repeat(40)}`;
 
-/** As it would be read from a file. */
-function reread(record: TurnRecord | undefined): TurnRecord {
-  const read = readRecord(JSON.stringify(record));
-  if (read === undefined) throw new Error("no record was made");
-  return read;
+type TurnRecord = Awaited<ReturnType<RecordedApp["records"]>>[number];
+
+async function lastRecord(app: RecordedApp): Promise<TurnRecord> {
+  const record = (await app.records()).at(-1);
+  if (record === undefined) throw new Error("no record was made");
+  return record;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "replay-"));
+
+/** Runs a command on the file of a record. */
+function runOn(command: string, record: unknown, ...flags: string[]) {
+  const file = join(folder, `${randomUUID()}.json`);
+  writeFileSync(file, typeof record === "string" ? record : JSON.stringify(record));
+  return runCommand([command, file, ...flags]);
 }
 
 async function compareAgain(app: RecordedApp) {
-  return replay((await app.records()).at(-1));
+  return replay(await lastRecord(app));
 }
 
 const TURNS: readonly (readonly [
@@ -135,18 +139,18 @@ test("a call of a trained tool is converted again, and one that was explained to
 });
 
 test("a file can set nothing of the gateway but how its turn was steered", async () => {
-  const app = createRecordedApp({ engine: scriptedEngine([FINAL]) });
+  const withoutAnswer = "<|channel|>analysis<|message|>Hm.<|return|>";
+  const engine = scriptedEngine([withoutAnswer, "Hello<|return|>"]);
+  const app = createRecordedApp({ engine });
   await (await app.post("/v1/chat/completions", HELLO)).text();
-  const record = reread((await app.records()).at(-1));
-  if (record.settings === null) throw new Error("no turn was made");
-  const steering = { ...record.settings.steering, repetitionGuard: 7, maxBodyBytes: 1 };
-  const hostile = reread({ ...record, settings: { ...record.settings, steering } });
-  const engine = createRecordedEngine(hostile);
-  const { record: again } = await runAgain(hostile, engine);
-  expect(again.settings?.steering).toEqual(record.settings.steering);
-  expect(
-    compareTurns(record, await runAgain(hostile, createRecordedEngine(hostile))),
-  ).toMatchObject({ differences: [] });
+  const record = await lastRecord(app);
+  const rerun = async (changed: object) => {
+    const steering = { ...record.settings?.steering, ...changed };
+    const { differences } = await replay({ ...record, settings: { ...record.settings, steering } });
+    return differences.map(({ where }) => where);
+  };
+  expect(await rerun({ openMissingAnswer: 0, maxBodyBytes: 1 })).toEqual([]);
+  expect(await rerun({ openMissingAnswer: false })).toContain("calls");
 });
 
 test("a tool loop whose reasoning was stored can be run again without a store", async () => {
@@ -200,12 +204,8 @@ test("a turn in which the gateway ran a tool has its result, and is run again wi
   expect(result?.ended).toBeGreaterThanOrEqual(result?.started ?? Infinity);
   expect(await compareAgain(app)).toMatchObject({ differences: [], skipped: [] });
   // A record of an earlier version has no more of a result than what the model read.
-  const older = reread({
-    ...reread(record),
-    parts: reread(record).parts.map((part) => ({ ...part, shown: undefined })),
-  });
-  const again = compareTurns(older, await runAgain(older, createRecordedEngine(older)));
-  expect(again).toMatchObject({
+  const parts = record?.parts.map((part) => ({ ...part, shown: undefined }));
+  expect(await replay({ ...record, parts })).toMatchObject({
     differences: [],
     skipped: [expect.stringContaining("it shows what tools found")],
   });
@@ -311,16 +311,13 @@ test("what tools found is content: without content it is not in a record", async
 test("differences are reported with their place", async () => {
   const app = createRecordedApp({ engine: scriptedEngine([FINAL]) });
   await (await app.post("/v1/chat/completions", HELLO)).text();
-  const record = reread((await app.records())[0]);
+  const record = await lastRecord(app);
   const [call] = record.calls;
   if (call === undefined) throw new Error("no call");
-  const other = {
-    ...record,
-    calls: [{ ...call, reads: call.reads.slice(1), used: call.used - 1 }],
-  };
-  const again = compareTurns(record, await runAgain(record, createRecordedEngine(other)));
-  expect(again.differences.map(({ where }) => where)).toContain("recovery");
-  expect(again.same).toContain("prompt");
+  const calls = [{ ...call, reads: call.reads.slice(1), used: call.used - 1 }];
+  const { differences, same } = await replay({ ...record, calls });
+  expect(differences.map(({ where }) => where)).toContain("recovery");
+  expect(same).toContain("prompt");
 });
 
 test("a record without content is refused with an explanation", async () => {
@@ -332,115 +329,89 @@ test("a record without content is refused with an explanation", async () => {
   );
 });
 
-test.each<[string, (record: TurnRecord) => unknown, string]>([
+test.each<[string, (record: TurnRecord) => object, string]>([
   [
     "of a refused request",
-    (record) => createRecordedEngine({ ...record, settings: null }),
+    (record) => ({ ...record, settings: null }),
     "The record has no turn: its request was refused.",
   ],
   [
     "of a turn that the gateway made itself",
-    (record) => runAgain({ ...record, request: null }, createRecordedEngine(record)),
+    (record) => ({ ...record, request: null }),
     "The record has no request: its turn was made by the gateway itself.",
   ],
   [
     "of another path",
-    (record) =>
-      runAgain(
-        { ...record, request: record.request && { ...record.request, path: "/v1/models" } },
-        createRecordedEngine(record),
-      ),
+    (record) => ({ ...record, request: { ...record.request, path: "/v1/models" } }),
     "There is no API at /v1/models that makes turns.",
   ],
   [
-    "without a prompt",
-    (record) => toRecordedPrompt({ ...record, prompt: null }),
-    "The record has no prompt: its request was refused.",
-  ],
-  [
     "of another form",
-    () => readRecord('{"version":1,"calls":[]}'),
+    () => ({ version: 1, calls: [] }),
     "The record cannot be read: gateway: Invalid input: expected string, received undefined.",
   ],
-])("a record %s is refused with an explanation", async (_, read, message) => {
+  [
+    "of a newer version",
+    () => ({ version: 2, calls: [] }),
+    "The record has version 2; this harmony-gateway reads up to 1. Use a newer one.",
+  ],
+])("a record %s is refused with an explanation", async (_, change, message) => {
   const app = createRecordedApp({ engine: scriptedEngine([FINAL]) });
   await (await app.post("/v1/chat/completions", HELLO)).text();
-  const record = reread((await app.records()).at(-1));
-  await expect(async () => read(record)).rejects.toThrow(message);
+  expect(await runOn("replay", change(await lastRecord(app)))).toEqual({
+    printed: "",
+    errors: message,
+    code: 2,
+  });
+});
+
+test("the prompt of a refused request is not shown, with an explanation", async () => {
+  const app = createRecordedApp({ engine: scriptedEngine([]) });
+  await app.post("/v1/chat/completions", { ...HELLO, messages: 1 });
+  expect((await runOn("render", await lastRecord(app))).errors).toBe(
+    "The record has no prompt: its request was refused.",
+  );
 });
 
 test("a record whose engine calls are fewer, or were cut, fails where they end", async () => {
   const app = createRecordedApp({ engine: scriptedEngine([FINAL]) });
   await (await app.post("/v1/chat/completions", HELLO)).text();
-  const record = reread((await app.records()).at(-1));
+  const record = await lastRecord(app);
   const endOf = async (calls: TurnRecord["calls"]) => {
-    const again = await runAgain(record, createRecordedEngine({ ...record, calls }));
-    return again.record.end?.error;
+    const { differences } = await replay({ ...record, calls });
+    return differences.find(({ where }) => where === "end")?.is;
   };
-  expect(await endOf([])).toBe("the record has no further engine call (closed)");
+  expect(await endOf([])).toContain("the record has no further engine call (closed)");
   const cut = record.calls.map((call) => ({ ...call, reads: [], finish: null }));
-  expect(await endOf(cut)).toBe("the recorded call was cut here by the gateway (closed)");
+  expect(await endOf(cut)).toContain("the recorded call was cut here by the gateway (closed)");
 });
-
-test("a record of a newer version is refused with an explanation", () => {
-  expect(() => readRecord('{"version":2,"calls":[]}')).toThrow(
-    "The record has version 2; this harmony-gateway reads up to 1. Use a newer one.",
-  );
-});
-
-async function runCommand(...args: string[]) {
-  const printed: string[] = [];
-  let exitCode = 0;
-  await main(args, {
-    ...QUIET_IO,
-    print: (text) => printed.push(text),
-    printError: (text) => printed.push(text),
-    fail: (code) => (exitCode = code),
-  });
-  return { text: printed.join("\n"), exitCode };
-}
 
 test("the command prints what differs and ends with 1, or with 0 when nothing does", async () => {
   const app = createRecordedApp({ engine: scriptedEngine(RETRIED) });
   await (await app.post("/v1/chat/completions", REQUIRED)).text();
-  const record = reread((await app.records())[0]);
-  const folder = mkdtempSync(join(tmpdir(), "replay-"));
-  const same = join(folder, "same.json");
-  writeFileSync(same, JSON.stringify(record));
-  const equal = await runCommand("replay", same);
-  expect(equal.text).toMatch(/Nothing differs\.$/);
-  expect(equal.exitCode).toBe(0);
+  const record = await lastRecord(app);
+  const equal = await runOn("replay", record);
+  expect(equal.printed).toMatch(/Nothing differs\.$/);
+  expect(equal.code).toBe(0);
 
-  const changed = join(folder, "changed.json");
   const [first, ...rest] = record.parts;
-  writeFileSync(
-    changed,
-    JSON.stringify({ ...record, parts: [{ ...first, text: "Two." }, ...rest] }),
-  );
-  const differs = await runCommand("replay", changed);
-  expect(differs.exitCode).toBe(1);
-  expect(differs.text).toContain(
+  const differs = await runOn("replay", { ...record, parts: [{ ...first, text: "Two." }, ...rest] });
+  expect(differs.code).toBe(1);
+  expect(differs.printed).toContain(
     "part 1\n  was reasoning (opened by the gateway): Two.\n  is  reasoning",
   );
 
-  const real = await runCommand("replay", same, "--engine", "demo");
-  expect(real.text).toContain("run again on demo");
-  expect(real.exitCode).toBe(1);
-
-  const none = await runCommand("replay");
-  expect(none).toMatchObject({ exitCode: 2, text: expect.stringContaining("name one file") });
+  const real = await runOn("replay", record, "--engine", "demo");
+  expect(real.printed).toContain("run again on demo");
+  expect(real.code).toBe(1);
 });
 
 test("a fixture contains no times, ids or names of the sender, and can be run again", async () => {
   const app = createRecordedApp({ engine: scriptedEngine(RETRIED) });
   await (await app.post("/v1/chat/completions", REQUIRED, { "user-agent": "spy/1" })).text();
-  const record = toFixture(reread((await app.records())[0]));
-  expect(JSON.stringify(record)).not.toContain("spy/1");
-  const { differences } = compareTurns(
-    record,
-    await runAgain(record, createRecordedEngine(record)),
-  );
-  expect(differences).toEqual([]);
+  const { printed } = await runOn("replay", await lastRecord(app), "--fixture");
+  expect(printed).not.toContain("spy/1");
+  expect(await runOn("replay", printed)).toMatchObject({ code: 0 });
 });
 
 const FIXTURES = new URL("../fixtures/turns/", import.meta.url);
@@ -448,9 +419,8 @@ const FIXTURES = new URL("../fixtures/turns/", import.meta.url);
 test.each(readdirSync(FIXTURES).filter((name) => name.endsWith(".json")))(
   "the recorded turn %s gives the same as when it was recorded",
   async (name) => {
-    const record = readRecord(readFileSync(new URL(name, FIXTURES), "utf8"));
-    if (record === undefined) throw new Error("not a record");
-    const replayed = await runAgain(record, createRecordedEngine(record));
-    expect(compareTurns(record, replayed).differences).toEqual([]);
+    const { printed, errors } = await runCommand(["replay", fileURLToPath(new URL(name, FIXTURES))]);
+    expect(errors).toBe("");
+    expect(printed).toMatch(/Nothing differs\.$/);
   },
 );

@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { QUIET_IO } from "../helpers/command-io.ts";
-import { main } from "../../src/node/cli/main.ts";
+import { runCommand } from "../helpers/command-io.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "wrong-invocations-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -209,30 +208,16 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   ["render ~/none/x.json", "~/none/x.json: there is no folder ~/none."],
 ];
 
-async function answerTo(args: readonly string[], environment = {}) {
-  const printed: string[] = [];
-  const errors: string[] = [];
-  const codes: number[] = [];
-  await main(args, {
-    ...QUIET_IO,
-    environment,
-    print: (text) => void printed.push(text),
-    printError: (text) => void errors.push(text),
-    fail: (code) => void codes.push(code),
-  });
-  return { printed, errors, codes };
-}
-
 test("there are at least forty wrong invocations", () => {
   expect(WRONG.length).toBeGreaterThanOrEqual(40);
 });
 
 test.each(WRONG)("%s", async (line, sentence) => {
   const args = line.split(" ").map((arg) => arg.replace("~/", `${folder}/`));
-  expect(await answerTo(args)).toEqual({
-    printed: [],
-    errors: [sentence.replaceAll("~/", `${folder}/`)],
-    codes: [2],
+  expect(await runCommand(args)).toEqual({
+    printed: "",
+    errors: sentence.replaceAll("~/", `${folder}/`),
+    code: 2,
   });
 });
 
@@ -240,12 +225,12 @@ test.each([
   ["HARMONY_GATEWAY_PORT", "x", 'expected a whole number from 0 to 65535, got "x".'],
   ["HARMONY_GATEWAY_URL", "gpu", 'expected a URL that begins with http:// or https://, got "gpu".'],
 ])("the variable %s=%s", async (name, value, problem) => {
-  const { errors } = await answerTo([], { [name]: value });
-  expect(errors).toEqual([`${name}: ${problem}`]);
+  const { errors } = await runCommand([], { environment: { [name]: value } });
+  expect(errors).toBe(`${name}: ${problem}`);
 });
 
 test("a config file that a variable names", async () => {
   const path = join(folder, "none.json");
-  const { errors } = await answerTo([], { HARMONY_GATEWAY_CONFIG: path });
-  expect(errors).toEqual([`HARMONY_GATEWAY_CONFIG ${path}: there is no such file.`]);
+  const { errors } = await runCommand([], { environment: { HARMONY_GATEWAY_CONFIG: path } });
+  expect(errors).toBe(`HARMONY_GATEWAY_CONFIG ${path}: there is no such file.`);
 });

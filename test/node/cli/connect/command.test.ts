@@ -12,8 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { CLIENTS } from "../../../../src/node/cli/connect/clients.ts";
-import { runConnect } from "../../../../src/node/cli/connect/command.ts";
+import { runCommand } from "../../../helpers/command-io.ts";
 import { gatewayCommand } from "../../../helpers/gateway-command.ts";
 import { startTestGateway, type TestGateway } from "../../../helpers/gateway.ts";
 
@@ -26,26 +25,23 @@ afterAll(() => gateway.close());
 const home = mkdtempSync(join(tmpdir(), "connect-"));
 afterAll(() => rmSync(home, { recursive: true }));
 
-async function connect(args: string, environment: Record<string, string> = {}) {
-  let printed = "";
-  const code = await runConnect([...args.split(" "), "--gateway", gateway.origin], {
-    environment,
-    home,
-    print: (text) => (printed += text),
-  });
-  return { code, printed };
-}
+const connect = (args: string, environment: Record<string, string> = {}) =>
+  runCommand(["connect", ...args.split(" "), "--gateway", gateway.origin], { environment, home });
 
-test.each(Object.keys(CLIENTS))(
-  "%s gets the address and the model of the running gateway",
-  async (name) => {
-    const { code, printed } = await connect(name);
-    expect(code).toBe(0);
-    expect(printed).toContain(gateway.origin);
-    // Open WebUI reads the list of models itself.
-    expect(printed.includes("openai/gpt-oss-20b")).toBe(name !== "open-webui");
-  },
-);
+const { printed: usage } = await runCommand(["connect", "--help"]);
+const CLIENTS = Array.from(usage.matchAll(/^ {2}([a-z][a-z-]*) {2,}\S/gm), ([, name = ""]) => name);
+
+test("the usage lists the clients", () => {
+  expect(CLIENTS).toEqual(expect.arrayContaining(["codex", "open-webui", "python"]));
+});
+
+test.each(CLIENTS)("%s gets the address and the model of the running gateway", async (name) => {
+  const { code, printed } = await connect(name);
+  expect(code).toBe(0);
+  expect(printed).toContain(gateway.origin);
+  // Open WebUI reads the list of models itself.
+  expect(printed.includes("openai/gpt-oss-20b")).toBe(name !== "open-webui");
+});
 
 test.each([
   ["codex", "CODEX_HOME", ".codex"],
@@ -53,7 +49,7 @@ test.each([
   ["opencode", "XDG_CONFIG_HOME", ".config"],
 ])("%s is not written to where %s moves its folder", async (name, variable, folder) => {
   const moved = { [variable]: "/elsewhere" };
-  await expect(connect(`${name} --write`, moved)).rejects.toThrow(
+  expect((await connect(`${name} --write`, moved)).errors).toContain(
     `reads /elsewhere in place of ~/${folder}, because ${variable} is set. Nothing was written. Leave out --write, and copy what is printed.`,
   );
   expect((await connect(name, moved)).code).toBe(0);
@@ -99,12 +95,12 @@ async function start(client: string, program: string, ...args: string[]) {
     PATH: `${fake.folder}:/usr/bin:/bin`,
     HARMONY_GATEWAY_KEY: "secret",
   };
-  const code = await runConnect([client, "--gateway", `${gateway.origin}/v1/`, "--", ...args], {
-    environment,
-    home,
-    print: (text) => expect.unreachable(text),
+  const command = ["connect", client, "--gateway", `${gateway.origin}/v1/`, "--", ...args];
+  expect(await runCommand(command, { environment, home })).toEqual({
+    printed: "",
+    errors: "",
+    code: 3,
   });
-  expect(code).toBe(3);
   return fake.read();
 }
 
@@ -178,12 +174,13 @@ test.each([
   ],
   ["codex --write --undo", "connect: use one of --write, --undo and --."],
   ["codex --undo", "There is nothing to undo: --write has not changed a file of Codex."],
-  ["codx", "connect: there is no client codx. Did you mean codex?"],
-  ["constructor", /^connect: there is no client constructor\./],
+  [
+    "constructor",
+    "connect: there is no client constructor. Clients: codex, claude-code, opencode, continue, qwen-code, vscode, open-webui, python, typescript, anthropic.",
+  ],
 ])("connect %s says what to do", async (args, message) => {
   const [client = "", ...rest] = args.split(" ");
-  const io = { environment: { PATH: join(home, "empty") }, home, print: () => {} };
-  await expect(runConnect([client, "--gateway", gateway.origin, ...rest], io)).rejects.toThrow(
-    typeof message === "string" ? new TypeError(message) : message,
-  );
+  const io = { environment: { PATH: join(home, "empty") }, home };
+  const command = ["connect", client, "--gateway", gateway.origin, ...rest];
+  expect(await runCommand(command, io)).toEqual({ printed: "", errors: message, code: 2 });
 });

@@ -1,24 +1,14 @@
 /** The command: its flags, its output, its exit codes. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
-import { main } from "../../../../src/node/cli/main.ts";
-import { DOCTOR, readDoctorFlags } from "../../../../src/node/cli/doctor/command.ts";
-import { QUIET_IO } from "../../../helpers/command-io.ts";
+import { readDoctorFlags } from "../../../../src/node/cli/doctor/command.ts";
+import { runCommand } from "../../../helpers/command-io.ts";
 import { startToyServer, type ToyServer } from "../../../helpers/toy-servers.ts";
 
-async function run(...args: string[]): Promise<{ printed: string; errors: string; code: number }> {
-  let [printed, errors, code] = ["", "", 0];
-  await main(["doctor", ...args], {
-    ...QUIET_IO,
-    print: (text) => (printed += `${text}\n`),
-    printError: (text) => (errors += `${text}\n`),
-    fail: (exitCode) => (code = exitCode),
-  });
-  return { printed, errors, code };
-}
+const run = (...args: string[]) => runCommand(["doctor", ...args]);
 
 test("the demo engine is examined without any settings", async () => {
-  // What is measured does not depend on a busy machine.
+  // Measured durations do not depend on a busy machine.
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
   const { printed, code } = await run("--quick");
@@ -128,7 +118,7 @@ test.each([
   ["--qick", "--qick: there is no such flag."],
 ])("%s is answered with a sentence", async (args, sentence) => {
   const { errors, code } = await run(...args.split(" "));
-  expect(errors).toBe(`${sentence}\n`);
+  expect(errors).toBe(sentence);
   expect(code).toBe(2);
 });
 
@@ -146,6 +136,6 @@ test("its flags are read beside those of the gateway", () => {
   });
 });
 
-test("the usage fits a terminal", () => {
-  for (const line of DOCTOR.usage.split("\n")) expect(line.length).toBeLessThanOrEqual(118);
+test("the usage fits a terminal", async () => {
+  for (const line of (await run("--help")).printed.split("\n")) expect(line.length).toBeLessThanOrEqual(118);
 });
