@@ -395,7 +395,10 @@ test("the command prints what differs and ends with 1, or with 0 when nothing do
   expect(equal.code).toBe(0);
 
   const [first, ...rest] = record.parts;
-  const differs = await runOn("replay", { ...record, parts: [{ ...first, text: "Two." }, ...rest] });
+  const differs = await runOn("replay", {
+    ...record,
+    parts: [{ ...first, text: "Two." }, ...rest],
+  });
   expect(differs.code).toBe(1);
   expect(differs.printed).toContain(
     "part 1\n  was reasoning (opened by the gateway): Two.\n  is  reasoning",
@@ -419,7 +422,10 @@ const FIXTURES = new URL("../fixtures/turns/", import.meta.url);
 test.each(readdirSync(FIXTURES).filter((name) => name.endsWith(".json")))(
   "the recorded turn %s gives the same as when it was recorded",
   async (name) => {
-    const { printed, errors } = await runCommand(["replay", fileURLToPath(new URL(name, FIXTURES))]);
+    const { printed, errors } = await runCommand([
+      "replay",
+      fileURLToPath(new URL(name, FIXTURES)),
+    ]);
     expect(errors).toBe("");
     expect(printed).toMatch(/Nothing differs\.$/);
   },

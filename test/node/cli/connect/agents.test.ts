@@ -1,32 +1,42 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
-import { claudeCode, codex } from "../../../../src/node/cli/connect/clients.ts";
-import type { ConnectedModel, Target } from "../../../../src/node/cli/connect/target.ts";
-import { toText } from "../../../../src/node/cli/connect/client-settings.ts";
+import { runCommand } from "../../../helpers/command-io.ts";
 
-const BIG: ConnectedModel = {
-  id: "big",
-  contextLength: 32_768,
-  maxOutputTokens: 16_384,
-  isPreset: false,
-  seesImages: false,
+/** Models as a gateway lists them. */
+const BIG = { id: "big", context_length: 32_768 };
+const QUICK = {
+  id: "quick",
+  canonical_slug: "big",
+  context_length: 32_768,
+  reasoning: { default_effort: "none" },
 };
-const QUICK: ConnectedModel = { ...BIG, id: "quick", isPreset: true, effort: "none" };
-const TARGET: Target = { origin: "http://[::1]:9000", models: [BIG], key: undefined };
+
+const ORIGIN = "http://[::1]:9000";
+
+/** Settings that `connect` prints for a gateway with these models. */
+async function settingsOf(client: string, models: readonly object[] = [BIG], ...flags: string[]) {
+  vi.stubGlobal("fetch", async () => Response.json({ data: models }));
+  onTestFinished(() => void vi.unstubAllGlobals());
+  return (await runCommand(["connect", client, "--gateway", ORIGIN, ...flags])).printed;
+}
 
 const entry = z.looseObject({
   supported_reasoning_levels: z.array(z.looseObject({ effort: z.string() })),
   base_instructions: z.string(),
 });
 
-function filesOf(target: Target) {
-  const [config, catalogue] = codex.settings(target).files ?? [];
-  const { models } = z.object({ models: z.array(entry) }).parse(JSON.parse(catalogue?.text ?? ""));
-  return { config: config?.text, models };
+async function codex(served?: readonly object[], ...flags: string[]) {
+  const printed = await settingsOf("codex", served, ...flags);
+  const [, config, catalogue = ""] =
+    /^# ~\/\.codex\/config\.toml\n([^]*?)\n\n# ~\/\.codex\/gpt-oss\.json\n([^]*?)\n\n(?:export|#) /.exec(
+      printed,
+    ) ?? [];
+  const { models } = z.object({ models: z.array(entry) }).parse(JSON.parse(catalogue));
+  return { config, models };
 }
 
-test("the configuration of Codex names the gateway's address and model", () => {
-  expect(filesOf(TARGET).config).toBe(`\
+test("the configuration of Codex names the gateway's address and model", async () => {
+  expect((await codex()).config).toBe(`\
 model = "big"
 model_provider = "harmony-gateway"
 model_catalog_json = "~/.codex/gpt-oss.json"
@@ -38,14 +48,15 @@ base_url = "http://[::1]:9000/v1"
 wire_api = "responses"`);
 });
 
-test("with keys it says where Codex finds one", () => {
-  const { config } = filesOf({ ...TARGET, key: "<your key>" });
+test("with keys it says where Codex finds one", async () => {
+  const { config } = await codex([BIG], "--key", "secret");
   expect(config).toMatch(/^env_key = "HARMONY_GATEWAY_KEY"$/m);
 });
 
-test("the catalogue has each model and preset, in order", () => {
-  const review = { ...QUICK, id: "review", description: "Code review", effort: "high" } as const;
-  const { models } = filesOf({ ...TARGET, models: [BIG, review, QUICK] });
+test("the catalogue has each model and preset, in order", async () => {
+  const high = { default_effort: "high" };
+  const review = { ...QUICK, id: "review", description: "Code review", reasoning: high };
+  const { models } = await codex([BIG, review, QUICK]);
   expect(models).toMatchObject([
     { slug: "big", context_window: 32_768, priority: 1, default_reasoning_level: "medium" },
     { slug: "review", description: "Code review", default_reasoning_level: "high" },
@@ -57,20 +68,18 @@ test("the catalogue has each model and preset, in order", () => {
 test.each([
   [true, ["text", "image"]],
   [false, ["text"]],
-])("the catalogue says whether images are described: %s", (seesImages, modalities) => {
-  const models = [
-    { ...BIG, seesImages },
-    { ...QUICK, seesImages },
-  ] as const;
-  expect(filesOf({ ...TARGET, models }).models).toMatchObject([
+])("the catalogue says whether images are described: %s", async (seesImages, modalities) => {
+  const architecture = { input_modalities: seesImages ? ["text", "image"] : ["text"] };
+  const { models } = await codex([BIG, QUICK].map((each) => ({ ...each, architecture })));
+  expect(models).toMatchObject([
     { slug: "big", input_modalities: modalities },
     { slug: "quick", input_modalities: modalities },
   ]);
 });
 
 /** Fields without which Codex 0.169.0 refuses a catalogue. */
-test("an entry has every field that Codex requires", () => {
-  const [model] = filesOf(TARGET).models;
+test("an entry has every field that Codex requires", async () => {
+  const [model] = (await codex()).models;
   expect(Object.keys(model ?? {})).toEqual(
     expect.arrayContaining([
       "slug",
@@ -89,9 +98,17 @@ test("an entry has every field that Codex requires", () => {
   expect(model?.base_instructions.length).toBeGreaterThan(1500);
 });
 
-test("Claude Code gets the gateway, its model and the model's context", () => {
-  expect(claudeCode.settings(TARGET).variables).toEqual({
-    ANTHROPIC_BASE_URL: "http://[::1]:9000",
+/** The variables that are printed for Claude Code. */
+async function claudeCode(models?: readonly object[]) {
+  const printed = await settingsOf("claude-code", models);
+  return Object.fromEntries(
+    Array.from(printed.matchAll(/^export (\w+)=(.*)$/gm), ([, name, value]) => [name, value]),
+  );
+}
+
+test("Claude Code gets the gateway, its model and the model's context", async () => {
+  expect(await claudeCode()).toEqual({
+    ANTHROPIC_BASE_URL: "'http://[::1]:9000'",
     ANTHROPIC_AUTH_TOKEN: "none",
     ANTHROPIC_MODEL: "big",
     ANTHROPIC_DEFAULT_OPUS_MODEL: "big",
@@ -102,22 +119,19 @@ test("Claude Code gets the gateway, its model and the model's context", () => {
   });
 });
 
-test("Claude Code's small model is the second one, never a preset, and the shorter context is used", () => {
-  const small = { ...BIG, id: "small", contextLength: 20_000 };
-  expect(claudeCode.settings({ ...TARGET, models: [BIG, small] }).variables).toMatchObject({
+test("Claude Code's small model is the second one, never a preset, and the shorter context is used", async () => {
+  const small = { id: "small", context_length: 20_000 };
+  expect(await claudeCode([BIG, small])).toMatchObject({
     ANTHROPIC_MODEL: "big",
     ANTHROPIC_DEFAULT_HAIKU_MODEL: "small",
     CLAUDE_CODE_MAX_CONTEXT_TOKENS: "20000",
   });
-  expect(claudeCode.settings({ ...TARGET, models: [BIG, QUICK] }).variables).toMatchObject({
-    ANTHROPIC_DEFAULT_HAIKU_MODEL: "big",
-  });
+  expect(await claudeCode([BIG, QUICK])).toMatchObject({ ANTHROPIC_DEFAULT_HAIKU_MODEL: "big" });
 });
 
-test("a key is included if the gateway requires one, and names are quoted for the shell", () => {
-  const text = toText(
-    claudeCode.settings({ ...TARGET, models: [{ ...BIG, id: "it's mine" }], key: "<your key>" }),
-  );
+test("a key is included if there is one, and names are quoted for the shell", async () => {
+  const models = [{ ...BIG, id: "it's mine" }];
+  const text = await settingsOf("claude-code", models, "--key", "<your key>");
   expect(text).toContain("export ANTHROPIC_AUTH_TOKEN='<your key>'");
   expect(text).toContain(String.raw`export ANTHROPIC_MODEL='it'\''s mine'`);
 });

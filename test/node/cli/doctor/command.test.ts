@@ -137,5 +137,6 @@ test("its flags are read beside those of the gateway", () => {
 });
 
 test("the usage fits a terminal", async () => {
-  for (const line of (await run("--help")).printed.split("\n")) expect(line.length).toBeLessThanOrEqual(118);
+  for (const line of (await run("--help")).printed.split("\n"))
+    expect(line.length).toBeLessThanOrEqual(118);
 });
