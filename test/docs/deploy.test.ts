@@ -8,7 +8,7 @@ import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { checkTypes } from "../../scripts/docs/snippets.ts";
 import { OPERATIONS } from "../../src/api/pages/operations.ts";
-import { loadSettings } from "../../src/node/cli/settings.ts";
+import { loadSettings } from "../../src/node/index.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
 import { createMeters } from "../../src/telemetry/meters.ts";
 

@@ -1,8 +1,7 @@
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { SettingsError } from "../../src/index.ts";
-import { openStore, type OpenStore } from "../../src/node/open-store.ts";
-import { storeForms } from "../../src/config/settings/store.ts";
+import { openStore, type OpenStore } from "../../src/node/index.ts";
 import { testSettings } from "../helpers/gateway.ts";
 import { HAS_REDIS, startRedis, type TestRedis } from "../helpers/redis.ts";
 
@@ -49,7 +48,7 @@ test("a key's quota in memory is that of the settings, or its own", async () => 
 test.each(["kv", "d1"])("%s is on Workers only", async (kind) => {
   await expect(open({ store: `${kind}:STORE` })).rejects.toThrow(
     new SettingsError([
-      `store ${kind}: is available on Workers only. On Node, use ${storeForms("node")}.`,
+      `store ${kind}: is available on Workers only. On Node, use sqlite:PATH, redis://HOST or postgres://HOST/DATABASE.`,
     ]),
   );
 });

@@ -1,8 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createEngine, resolveSettings, SettingsError } from "../../src/index.ts";
-import { loadSettings } from "../../src/node/cli/settings.ts";
-import { startGateway, type StartOptions } from "../../src/node/start-gateway.ts";
-import type { LogEntry } from "../../src/telemetry/log.ts";
+import { loadSettings, startGateway, type StartOptions } from "../../src/node/index.ts";
 import { toOptionInputs } from "../../src/config/option-inputs.ts";
 import { startEngineServer } from "../helpers/engine-server.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -27,15 +25,15 @@ test("a kind of engine, a URL and a port are enough", async () => {
 
 test("an engine of one's own is served under the name of the options", async () => {
   const engine = scriptedEngine(["<|channel|>final<|message|>Fine.<|return|>"]);
-  const entries: LogEntry[] = [];
+  const events: string[] = [];
   const { gateway, text } = await start({
     engine,
     servedName: "house",
-    log: (entry) => entries.push(entry),
+    log: ({ event }) => events.push(event),
   });
   expect(text).toContain("Fine.");
   expect(gateway.models.all.map(({ id }) => id)).toEqual(["house"]);
-  expect(entries.map(({ event }) => event)).toContain("start");
+  expect(events).toContain("start");
 });
 
 test("an unknown option is named, with the one that may be meant", async () => {

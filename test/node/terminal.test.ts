@@ -24,15 +24,14 @@ async function typeInShell(line: (command: string) => string) {
 describe.skipIf(!HAS_SCRIPT)(
   "in a terminal (skipped where script of util-linux is not installed)",
   () => {
-    test("keys are listed, and q ends the gateway as Ctrl+C does", async () => {
+    test("the printed command is answered, keys are listed, and q ends the gateway as Ctrl+C does", async () => {
       const { typed, origin } = await typeInShell((command) => command);
       await typed.waitFor(/h \+ Enter for help/);
       typed.press("h\n");
       await typed.waitFor(/q \+ Enter {3}quit/);
-      const answer = await fetch(`${origin}/v1/chat/completions`, {
-        method: "POST",
-        body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
-      });
+      const [, url = "", body = ""] = /curl (\S+) -d '([^']*)'/.exec(typed.printed) ?? [];
+      expect(url).toContain(origin);
+      const answer = await fetch(url, { method: "POST", body });
       expect(answer.status).toBe(200);
       await answer.text();
       typed.press("q\n");

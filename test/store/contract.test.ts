@@ -1,8 +1,8 @@
 /** One contract for all stores. Cloudflare's own KV and D1 have it in `kv-store.test.ts` and `d1-store.test.ts`. */
 import { afterAll, beforeAll, describe, onTestFinished, vi } from "vitest";
-import { openPostgresStore } from "../../src/node/postgres-store.ts";
-import { openRedisStore } from "../../src/node/redis/redis-store.ts";
 import { createD1Store, createKvStore, createMemoryStore } from "../../src/index.ts";
+import { openStore } from "../../src/node/index.ts";
+import { testSettings } from "../helpers/gateway.ts";
 import { HAS_POSTGRES, startPostgres, type TestPostgres } from "../helpers/postgres.ts";
 import { HAS_REDIS, startRedis, type TestRedis } from "../helpers/redis.ts";
 import { createSimulatedD1 } from "../helpers/simulated-d1.ts";
@@ -15,6 +15,20 @@ const LIMITS = { maxEntries: 1000, maxBytes: 40_000_000 };
 function createClock() {
   let now = 1_000_000;
   return { now: () => now, pass: (ms: number) => void (now += ms) };
+}
+
+/** Opens the store of a server, as the gateway does. */
+async function openServer(url: string) {
+  const settings = {
+    store: url,
+    storeTimeoutMs: 30_000,
+    storeMaxEntries: LIMITS.maxEntries,
+    storeMaxBytes: LIMITS.maxBytes,
+    storeMaxEntryBytes: 10_000_000,
+  };
+  const { store, close } = await openStore(testSettings(settings));
+  onTestFinished(close);
+  return store;
 }
 
 describe("memory", () => {
@@ -61,11 +75,7 @@ describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)
   afterAll(() => redis.kill());
 
   testStoreContract({
-    open() {
-      const store = openRedisStore(redis.url, { timeoutMs: 30_000, maxValueBytes: 10_000_000 });
-      onTestFinished(() => store.close());
-      return store;
-    },
+    open: () => openServer(redis.url),
   });
 });
 
@@ -77,15 +87,6 @@ describe.skipIf(!HAS_POSTGRES)("PostgreSQL (skipped where PostgreSQL is not inst
   afterAll(() => postgres.remove());
 
   testStoreContract({
-    async open() {
-      const store = await openPostgresStore(postgres.url, {
-        timeoutMs: 30_000,
-        maxValueBytes: 10_000_000,
-        limits: LIMITS,
-        quotaOf: () => ({}),
-      });
-      onTestFinished(() => store.close());
-      return store;
-    },
+    open: () => openServer(postgres.url),
   });
 });

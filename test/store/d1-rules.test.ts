@@ -1,7 +1,6 @@
 /** D1 with the limits of production, which its local simulation leaves out. */
 import { expect, test, vi } from "vitest";
 import { createD1Store } from "../../src/index.ts";
-import { StoreRefusal } from "../../src/store/store-error.ts";
 import { useFakeTime } from "../helpers/fake-time.ts";
 import { createSimulatedD1 } from "../helpers/simulated-d1.ts";
 
@@ -23,7 +22,10 @@ test("a full database takes a write once something in it has expired", async () 
   const store = createD1Store(createSimulatedD1({ maxRows: 2 }));
   await store.set("a", "x", 10, "alice");
   await store.set("b", "x", 3600, "bob");
-  await expect(store.set("c", "x", 3600, "alice")).rejects.toThrow(StoreRefusal);
+  await expect(store.set("c", "x", 3600, "alice")).rejects.toMatchObject({
+    name: "StoreRefusal",
+    code: "Exceeded maximum DB size",
+  });
   vi.advanceTimersByTime(11_000);
   expect(await store.set("c", "x", 3600, "alice")).toBe(true);
   expect(await store.getMany?.(["a", "b", "c"])).toEqual(

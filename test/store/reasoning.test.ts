@@ -5,7 +5,6 @@ import { createRegistry } from "../../src/telemetry/metrics.ts";
 import { createMeters } from "../../src/telemetry/meters.ts";
 import { openReasoningStore, createCipher, watchStore } from "../../src/store/reasoning.ts";
 import { createMemoryStore } from "../../src/index.ts";
-import { StoreError } from "../../src/store/store-error.ts";
 import { testSettings } from "../helpers/gateway.ts";
 
 const BOUND = { tenant: "alice", purpose: "reasoning" };
@@ -34,7 +33,9 @@ test("a store's failures are logged when they begin and end, and each is counted
     return healthy.get(key);
   };
   const store = watchStore({ ...healthy, get }, testSettings(), deps);
-  for (let times = 0; times < 5; times++) await expect(store.get("a")).rejects.toThrow(StoreError);
+  for (let times = 0; times < 5; times++) {
+    await expect(store.get("a")).rejects.toMatchObject({ name: "StoreError" });
+  }
   down = false;
   clock.now += 1000;
   await store.get("a");

@@ -4,32 +4,34 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { resolveSettings } from "../../../src/index.ts";
-import { runKey } from "../../../src/node/cli/key.ts";
-import { loadSettings } from "../../../src/node/cli/settings.ts";
+import { loadSettings } from "../../../src/node/index.ts";
+import { runCommand } from "../../helpers/command-io.ts";
 
-test("a new key comes with its hash, which the setting accepts", () => {
-  const printed = runKey(["alice"]);
-  const key = /^hg-[\w-]{43}$/m.exec(printed)?.[0] ?? "";
+const key = (...args: string[]) => runCommand(["key", ...args]);
+
+test("a new key comes with its hash, which the setting accepts", async () => {
+  const { printed } = await key("alice");
+  const secret = /^hg-[\w-]{43}$/m.exec(printed)?.[0] ?? "";
   const pair = /^alice:[0-9a-f]{64}$/m.exec(printed)?.[0] ?? "";
-  const sha256 = createHash("sha256").update(key).digest("hex");
+  const sha256 = createHash("sha256").update(secret).digest("hex");
   expect(pair).toBe(`alice:${sha256}`);
 
   const given = [{ name: "keys" as const, value: [pair], source: "--keys" }];
   expect(resolveSettings(given, { public: false }).keys).toEqual([{ name: "alice", sha256 }]);
 });
 
-test("a new sealing key is accepted by the setting", () => {
-  const key = /^[\w-]{43}$/m.exec(runKey(["--sealing"]))?.[0];
-  const given = [{ name: "sealingKeys" as const, value: [key], source: "--sealing-keys" }];
-  expect(resolveSettings(given, { public: false }).sealingKeys).toEqual([key]);
+test("a new sealing key is accepted by the setting", async () => {
+  const secret = /^[\w-]{43}$/m.exec((await key("--sealing")).printed)?.[0];
+  const given = [{ name: "sealingKeys" as const, value: [secret], source: "--sealing-keys" }];
+  expect(resolveSettings(given, { public: false }).sealingKeys).toEqual([secret]);
 });
 
-test("no two keys are the same", () => {
-  expect(runKey([])).not.toBe(runKey([]));
+test("no two keys are the same", async () => {
+  expect((await key()).printed).not.toBe((await key()).printed);
 });
 
-test.each([[["a", "b"]], [["--nmae"]], [["a b"]]])("arguments %j are refused", (args) => {
-  expect(() => runKey(args)).toThrow(/^key: /);
+test.each([[["a", "b"]], [["--nmae"]], [["a b"]]])("arguments %j are refused", async (args) => {
+  expect((await key(...args)).errors).toMatch(/^key: /);
 });
 
 function writeConfig(text: string): string {
@@ -46,12 +48,13 @@ test.each([
     `{\n  "keys": [\n    { "name": "bob", "sha256": "${"0".repeat(64)}" }\n  ]\n}\n`,
     ["bob", "alice"],
   ],
-])("--add writes the hash into the keys of %j", (text, names) => {
+])("--add writes the hash into the keys of %j", async (text, names) => {
   const file = writeConfig(text);
-  const key = /^hg-[\w-]{43}$/m.exec(runKey(["alice", "--add", file]))?.[0] ?? "";
+  const { printed } = await key("alice", "--add", file);
+  const secret = /^hg-[\w-]{43}$/m.exec(printed)?.[0] ?? "";
   const { settings } = loadSettings(["--config", file], {});
   expect(settings.keys.map(({ name }) => name)).toEqual(names);
-  expect(settings.keys.at(-1)?.sha256).toBe(createHash("sha256").update(key).digest("hex"));
+  expect(settings.keys.at(-1)?.sha256).toBe(createHash("sha256").update(secret).digest("hex"));
 });
 
 test.each([
@@ -63,14 +66,14 @@ test.each([
   ['{"keys": "alice"}', "expected an object whose keys are a list."],
   ["[]", "expected an object whose keys are a list."],
   ["{", "is not valid JSON"],
-])("--add refuses %j, and leaves it as it is", (text, message) => {
+])("--add refuses %j, and leaves it as it is", async (text, message) => {
   const file = writeConfig(text);
-  expect(() => runKey(["alice", "--add", file])).toThrow(message);
+  expect((await key("alice", "--add", file)).errors).toContain(message);
   expect(readFileSync(file, "utf8")).toBe(text);
 });
 
-test("--add names a file that is not there", () => {
-  expect(() => runKey(["alice", "--add", "/none/gateway.json"])).toThrow(
+test("--add names a file that is not there", async () => {
+  expect((await key("alice", "--add", "/none/gateway.json")).errors).toBe(
     "/none/gateway.json: there is no folder /none.",
   );
 });

@@ -1,15 +1,11 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createServeKeys } from "../../../src/node/cli/serve-keys.ts";
-import { serveGateway } from "../../../src/node/server/serve.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
+import { startGateway } from "../../../src/node/index.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 
 async function open(given = {}) {
-  const settings = testSettings({ port: 0, ...given });
-  const gateway = await serveGateway(settings, {
-    log: createLog({ level: "silent", now: Date.now, write: () => {} }),
-    isTerminal: true,
-  });
+  const settings = testSettings({ port: 0, inspect: true, ...given });
+  const gateway = await startGateway({ ...settings, log: "silent" });
   onTestFinished(() => gateway.close());
   const printed: string[] = [];
   const opened: string[] = [];

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingsError } from "../../../src/index.ts";
-import { loadSettings } from "../../../src/node/cli/settings.ts";
+import { loadSettings } from "../../../src/node/index.ts";
 
 let folder: string;
 

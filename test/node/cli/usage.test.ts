@@ -1,9 +1,9 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { runUsage } from "../../../src/node/cli/usage.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { readKeyUses } from "../../../src/node/telemetry/read-audit.ts";
+import { runCommand } from "../../helpers/command-io.ts";
 
 const NOW = Date.parse("2026-11-28T12:00:00Z");
 
@@ -77,7 +77,12 @@ function writeAudit(text = LINES.map((line) => `${JSON.stringify(line)}\n`).join
   return file;
 }
 
-const run = (...args: string[]) => runUsage(args, { environment: {} }, NOW);
+async function run(...args: string[]): Promise<string> {
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+  onTestFinished(() => void vi.useRealTimers());
+  const { printed, errors } = await runCommand(["usage", ...args]);
+  return printed + errors;
+}
 
 test("requests and tokens of each key, largest first, without older lines", async () => {
   const file = writeAudit();
@@ -123,7 +128,7 @@ test.each([
   [["a", "--since", "30"], "--since: expected 30d, 12h, 45m or a date such as 2026-11-01."],
   [["a", "--since"], "--since: expected a time after it."],
 ])("%j is refused", async (args, message) => {
-  await expect(run(...args)).rejects.toThrow(message);
+  expect(await run(...args)).toBe(message);
 });
 
 describe("the inspector's table of keys", () => {

@@ -1,6 +1,6 @@
 /** A Redis, or a proxy before it, that does not keep to the protocol. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { openStore, type OpenStore } from "../../../src/node/open-store.ts";
+import { openStore, type OpenStore } from "../../../src/node/index.ts";
 import type { Store } from "../../../src/index.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 import {

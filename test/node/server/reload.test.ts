@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { WebSocket } from "ws";
-import { createDemoEngine } from "../../../src/engines/demo.ts";
+import { createEngine } from "../../../src/index.ts";
 import {
   startTestGateway,
   type TestGateway,
@@ -64,7 +64,7 @@ describe("reloaded settings", () => {
 
   test("do not cut a stream in flight, even if its key is gone", async () => {
     const gateway = await start({
-      engine: createDemoEngine({ tokensPerSecond: 200 }),
+      engine: createEngine("demo", { model: "demo", tokensPerSecond: 200 }),
       settings: { keys: [keyOf("old")] },
     });
     const response = await ask(gateway, { key: "old", stream: true });
@@ -74,7 +74,7 @@ describe("reloaded settings", () => {
 
   test("end open WebSockets, after their response in flight: a removed key cannot go on using one", async () => {
     const gateway = await start({
-      engine: createDemoEngine({ tokensPerSecond: 200 }),
+      engine: createEngine("demo", { model: "demo", tokensPerSecond: 200 }),
       settings: { keys: [keyOf("old")] },
     });
     const open = async (key: string) => {
@@ -164,7 +164,10 @@ describe("reloaded settings", () => {
 
   test("do not lose a stream in flight, which is counted when it ends", async () => {
     const settings = { metrics: "open" };
-    const gateway = await start({ settings, engine: createDemoEngine({ tokensPerSecond: 200 }) });
+    const gateway = await start({
+      settings,
+      engine: createEngine("demo", { model: "demo", tokensPerSecond: 200 }),
+    });
     const response = await ask(gateway, { stream: true });
     await gateway.reload(settings);
     const metrics = async () => (await fetch(`${gateway.origin}/metrics`)).text();
@@ -177,7 +180,7 @@ describe("reloaded settings", () => {
   test("S12: are given up for later ones and for a shutdown, though an engine does not answer", async () => {
     let probes = 0;
     const frozen = {
-      ...createDemoEngine(),
+      ...createEngine("demo", { model: "demo" }),
       probe(signal: AbortSignal): Promise<never> {
         probes += 1;
         return new Promise((_, reject) => {
@@ -387,7 +390,7 @@ describe("reloaded settings", () => {
 
     test("background responses, which can be cancelled and followed as before", async () => {
       const settings = { maxBackgroundPerKey: 2, shutdownGraceMs: 1 };
-      const engine = createDemoEngine({ tokensPerSecond: 5 });
+      const engine = createEngine("demo", { model: "demo", tokensPerSecond: 5 });
       const gateway = await start({ settings, engine });
       const url = `${gateway.baseURL}/responses`;
       const begin = () => {

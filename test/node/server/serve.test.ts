@@ -7,11 +7,8 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { createDemoEngine } from "../../../src/engines/demo.ts";
-import { toCurl } from "../../../src/node/console/greeting.ts";
-import { type Engine, EngineError, type Log } from "../../../src/index.ts";
-import { serveGateway } from "../../../src/node/server/serve.ts";
-import { createLogWith, type LogFields } from "../../../src/telemetry/log.ts";
+import { createEngine, type Engine, EngineError } from "../../../src/index.ts";
+import { startGateway } from "../../../src/node/index.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { fakeEngine } from "../../helpers/fake-engine.ts";
 import { listenAnywhere } from "../../helpers/listen.ts";
@@ -19,7 +16,6 @@ import {
   startTestGateway,
   type TestGateway,
   type TestGatewayOptions,
-  testSettings,
 } from "../../helpers/gateway.ts";
 import { readEvents } from "../../helpers/replies.ts";
 
@@ -48,7 +44,7 @@ function turnsOf({ logged }: TestGateway): unknown[] {
   return logged.filter((line) => line["event"] === "turn").map((line) => line["finish"]);
 }
 
-/** What a promise is rejected with: `fetch` fails with a TypeError, whatever went wrong. */
+/** The reason of a rejection. `fetch` fails with a TypeError for each cause. */
 function failureOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => undefined,
@@ -66,7 +62,9 @@ async function closedPort(): Promise<number> {
 
 describe("shutdown", () => {
   test("an in-flight answer is completed, and new connections are refused", async () => {
-    const gateway = await start({ engine: createDemoEngine({ tokensPerSecond: 300 }) });
+    const gateway = await start({
+      engine: createEngine("demo", { model: "demo", tokensPerSecond: 300 }),
+    });
     const response = await stream(gateway);
     const closing = gateway.close();
     expect(await failureOf(fetch(`${gateway.origin}/health`))).toBeInstanceOf(TypeError);
@@ -91,7 +89,7 @@ describe("shutdown", () => {
     socket.on("error", () => {});
     await once(socket, "connect");
     socket.write(sent);
-    // The gateway has read what was sent before when it answers this.
+    // The gateway has read earlier bytes when it answers this request.
     await fetch(`${gateway.origin}/health`);
     const closed = once(socket.resume(), "close");
     await gateway.close();
@@ -102,7 +100,7 @@ describe("shutdown", () => {
   test("an answer that begins meanwhile says that its connection closes, so that a proxy sends nothing on it (S30)", async () => {
     const asked = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
-    const demo = createDemoEngine();
+    const demo = createEngine("demo", { model: "demo" });
     const engine: Engine = {
       ...demo,
       async *complete(request, signal) {
@@ -127,7 +125,7 @@ describe("shutdown", () => {
 
   test("a stream that takes too long is stopped with a typed error and a proper end", async () => {
     const gateway = await start({
-      engine: createDemoEngine({ tokensPerSecond: 1 }),
+      engine: createEngine("demo", { model: "demo", tokensPerSecond: 1 }),
       settings: { shutdownGraceMs: 2000 },
     });
     const response = await stream(gateway);
@@ -144,7 +142,7 @@ describe("shutdown", () => {
 
   test("a plain answer that takes too long is a 503", async () => {
     const gateway = await start({
-      engine: createDemoEngine({ tokensPerSecond: 1 }),
+      engine: createEngine("demo", { model: "demo", tokensPerSecond: 1 }),
       settings: { shutdownGraceMs: 2000 },
     });
     const response = fetch(`${gateway.baseURL}/chat/completions`, {
@@ -162,7 +160,7 @@ describe("shutdown", () => {
 
   test("an unread answer is cut at the end of the grace period", async () => {
     const gateway = await start({
-      engine: createDemoEngine({ tokensPerSecond: 1 }),
+      engine: createEngine("demo", { model: "demo", tokensPerSecond: 1 }),
       settings: { shutdownGraceMs: 0 },
     });
     const response = await stream(gateway);
@@ -174,7 +172,9 @@ describe("shutdown", () => {
 });
 
 test("a disconnect ends the turn", async () => {
-  const gateway = await start({ engine: createDemoEngine({ tokensPerSecond: 1 }) });
+  const gateway = await start({
+    engine: createEngine("demo", { model: "demo", tokensPerSecond: 1 }),
+  });
   const leaving = new AbortController();
   await stream(gateway, leaving.signal);
   leaving.abort();
@@ -188,7 +188,7 @@ test("a disconnect while the body is sent is not a server error", async () => {
   socket.write(
     'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"messages": ',
   );
-  // The gateway has begun to read the body when it answers this.
+  // The gateway has begun to read the body when it answers this request.
   await fetch(`${gateway.origin}/health`);
   socket.destroy();
   const requests = () => {
@@ -199,7 +199,9 @@ test("a disconnect while the body is sent is not a server error", async () => {
 });
 
 test("a disconnect after a body sent in pieces ends the turn", async () => {
-  const gateway = await start({ engine: createDemoEngine({ tokensPerSecond: 1 }) });
+  const gateway = await start({
+    engine: createEngine("demo", { model: "demo", tokensPerSecond: 1 }),
+  });
   const leaving = new AbortController();
   const body = JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] });
   const answer = fetch(`${gateway.baseURL}/chat/completions`, {
@@ -221,11 +223,14 @@ test("a disconnect after a body sent in pieces ends the turn", async () => {
 test.each(["content-length: 500\r\n\r\n{", "transfer-encoding: chunked\r\n\r\n9\r\n{"])(
   "a client that disconnects while sending its body is not a failure: %j",
   async (head) => {
-    const gateway = await start({ engine: createDemoEngine(), settings: { log: "debug" } });
+    const gateway = await start({
+      engine: createEngine("demo", { model: "demo" }),
+      settings: { log: "debug" },
+    });
     const socket = connect(Number(new URL(gateway.origin).port), "127.0.0.1");
     await once(socket, "connect");
     socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n${head}`);
-    // Answered behind it, so its head has been read.
+    // This answer follows the head of the other request, which has been read.
     await fetch(`${gateway.origin}/health`);
     socket.destroy();
     const requests = () => gateway.logged.filter(({ route }) => route === "/v1/chat/completions");
@@ -308,27 +313,27 @@ describe("an unreachable engine", () => {
 });
 
 describe("a start that fails after everything is open", () => {
-  /** A log of the embedding program that throws at one event. */
-  function logThatFailsAt(failing: string): { log: Log; fields: LogFields[] } {
-    const fields: LogFields[] = [];
-    const log = createLogWith("info", (entry) => {
-      fields.push(entry.fields);
-      if (entry.event === failing) throw new Error("the log is full");
-    });
-    return { log, fields };
-  }
-
   test("closes both ports and the store's file", async () => {
     const folder = await mkdtemp(join(tmpdir(), "serve-test-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const store = `sqlite:${join(folder, "state.db")}`;
-    const settings = testSettings({ port: 0, metricsPort: 0, store });
-    const { log, fields } = logThatFailsAt("start");
-    const failure = await failureOf(serveGateway(settings, { log }));
+    let started: unknown;
+    const failure = await failureOf(
+      startGateway({
+        port: 0,
+        metricsPort: 0,
+        store,
+        log({ event, fields }) {
+          if (event !== "start") return;
+          started = fields;
+          throw new Error("the log is full");
+        },
+      }),
+    );
     expect(failure).toEqual(new Error("the log is full"));
     const { baseUrl, metrics } = z
       .object({ baseUrl: z.string(), metrics: z.string() })
-      .parse(fields.at(-1));
+      .parse(started);
     for (const url of [baseUrl, metrics]) {
       expect(await failureOf(fetch(url))).toBeInstanceOf(TypeError);
     }
@@ -356,14 +361,6 @@ test.skipIf(process.platform === "win32")(
     );
   },
 );
-
-test("the printed command can be pasted into a shell", async () => {
-  const gateway = await start({});
-  const [, url = "", body = ""] =
-    /^curl (\S+) -d '([^']*)'$/.exec(toCurl(gateway.baseURL, false)) ?? [];
-  const response = await fetch(url, { method: "POST", body });
-  expect(response.status).toBe(200);
-});
 
 /** Containers often have no IPv6, not even of their own loopback interface. */
 const HAS_IPV6 = Object.values(networkInterfaces()).some((addresses) =>

@@ -1,14 +1,10 @@
-/** The file of the store: who may read it, what is refused, and what becomes of it while the gateway runs. */
+/** The file of the store: its permissions, files that are refused, and changes of the file while the gateway runs. */
 import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { SettingsError } from "../../../src/index.ts";
-import { EntryTable } from "../../../src/node/sqlite/entry-table.ts";
 import { MIGRATIONS, openDatabase, readValue } from "../../../src/node/sqlite/open-database.ts";
-import { StoreBusyError } from "../../../src/node/sqlite/protocol.ts";
-import { openExpiryClock } from "../../../src/store/expiry-clock.ts";
-import { StoreRefusal } from "../../../src/store/store-error.ts";
 import { openTestFile, temporaryFile } from "../../helpers/sqlite.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -28,7 +24,7 @@ function foreign(path: string, sql: string): void {
   database.close();
 }
 
-test("what was written is there when the file is opened again", async () => {
+test("entries are there when the file is opened again", async () => {
   const path = await writtenFile();
   const store = await openTestFile(path);
   expect(await store.get("key49")).toBe("x".repeat(2_000));
@@ -138,7 +134,10 @@ test("a file that another program has locked can be opened later", async () => {
   const other = new DatabaseSync(path);
   other.exec("BEGIN EXCLUSIVE");
   await expect(openTestFile(path, { timeoutMs: 50 })).rejects.toThrow(
-    new StoreBusyError(`store sqlite:${path}: another program has locked it.`),
+    expect.objectContaining({
+      name: "StoreBusyError",
+      message: `store sqlite:${path}: another program has locked it.`,
+    }),
   );
   other.exec("COMMIT");
   other.close();
@@ -154,7 +153,7 @@ test("while another program has locked it, reads succeed and writes fail as in a
   expect(await store.get("key0")).toBeDefined();
   const failed: unknown = await store.set("a", "x", 60, "alice").catch((error: unknown) => error);
   expect(failed).toEqual(new Error(`store sqlite:${path}: another program has locked it.`));
-  expect(failed).not.toBeInstanceOf(StoreRefusal);
+  expect(failed).toHaveProperty("name", "Error");
   other.exec("COMMIT");
   other.close();
   expect(await store.set("a", "x", 60, "alice")).toBe(true);
@@ -164,20 +163,24 @@ test("pages that are damaged while it is open are refused by name, and others ar
   const path = await writtenFile();
   const [store, other] = [await openTestFile(path), await openTestFile(path)];
   overwrite(path, statSync(path).size / 2);
-  // Of another process: the pages that are in memory are read again.
+  // After a write of another process, the pages in memory are read again.
   await other.set("a", "x", 60, "alice");
   const results = await Promise.allSettled(
     Array.from({ length: 50 }, (_, n) => store.get(`key${n}`)),
   );
   const failed = results.filter((each) => each.status === "rejected");
   for (const { reason } of failed) {
-    expect(reason).toEqual(new StoreRefusal("CORRUPT", `store sqlite:${path}: it is damaged.`));
+    expect(reason).toMatchObject({
+      name: "StoreRefusal",
+      code: "CORRUPT",
+      message: `store sqlite:${path}: it is damaged.`,
+    });
   }
   expect(failed.length).toBeGreaterThan(0);
   expect(failed.length).toBeLessThan(50);
 });
 
-test("two processes' worth of stores on one new file share its entries and its bounds", async () => {
+test("stores of two processes on one new file share its entries and its bounds", async () => {
   const path = temporaryFile();
   const limits = { maxEntries: 50, maxBytes: 1_000_000 };
   const open = () => openTestFile(path, { limits });
@@ -206,24 +209,20 @@ test("tables of an earlier version are brought forward with their entries", () =
   after.close();
 });
 
-test("during an upgrade the earlier gateway goes on with a file whose tables a later one has extended", () => {
-  const options = { path: temporaryFile(), busyMs: 1_000, mayCreate: true };
-  const earlier = openDatabase(options);
-  const limits = { maxEntries: 2, maxBytes: 1_000_000 };
-  const table = new EntryTable(earlier, limits, openExpiryClock());
-  const set = (key: string) =>
-    table.set({ type: "set", key, value: key, ttlSeconds: 60, tenant: "alice", limits });
-  set("a");
-  const extension = ["owners", "entries", "contents"]
-    .map((name) => `ALTER TABLE ${name} ADD COLUMN later TEXT`)
-    .join("; ");
-  openDatabase({ ...options, migrations: [...MIGRATIONS, extension] }).close();
-  set("b");
-  set("c");
-  expect(["a", "b", "c"].map((key) => table.get(key))).toEqual([undefined, "b", "c"]);
-  table.delete("b");
-  expect(table.counts().entries).toBe(1);
-  earlier.close();
+test("during an upgrade the earlier gateway goes on with a file whose tables a later one has extended", async () => {
+  const path = temporaryFile();
+  const store = await openTestFile(path, { limits: { maxEntries: 2, maxBytes: 1_000_000 } });
+  const set = (key: string) => store.set(key, key, 60, "alice");
+  await set("a");
+  const tables = ["owners", "entries", "contents"];
+  foreign(path, tables.map((name) => `ALTER TABLE ${name} ADD COLUMN later TEXT`).join("; "));
+  foreign(path, "PRAGMA user_version = 2");
+  await set("b");
+  await set("c");
+  const values = await Promise.all(["a", "b", "c"].map((key) => store.get(key)));
+  expect(values).toEqual([undefined, "b", "c"]);
+  await store.delete("b");
+  expect((await store.counts()).entries).toBe(1);
 });
 
 test("a file whose creation was interrupted is created again", async () => {
