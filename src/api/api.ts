@@ -42,7 +42,6 @@ export interface Api {
   readonly routes: (services: Services) => readonly ApiRoutes[];
   readonly authentication: Authentication;
   readonly errorEnvelope: ErrorEnvelope;
-  readonly limits: (settings: Settings) => ApiLimits;
   /** Whole paths, such as `/v1/responses`, where a GET may open a WebSocket. */
   readonly webSocketPaths?: readonly string[];
 }
@@ -52,11 +51,6 @@ export interface ApiRoutes {
   /** `/v1` */
   readonly prefix: string;
   readonly app: Hono<ApiEnv>;
-}
-
-export interface ApiLimits {
-  /** A longer request body is answered with 413. */
-  readonly maxBodyBytes: number;
 }
 
 export interface Authentication {

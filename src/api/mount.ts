@@ -1,4 +1,4 @@
-/** Mounts APIs in the application: their routes, with each API's authentication, limits and error envelope. */
+/** Mounts APIs in the application: their routes, with each API's authentication and error envelope. */
 import { type Context, Hono, type HonoRequest } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { type Api, type Services, OPENAI_PREFIXES } from "./api.ts";
@@ -52,12 +52,7 @@ export function mountApis(
   authenticate: Authenticate,
   services: Services,
 ): void {
-  const bodyLimits = new Map(
-    apis.map((api) => [
-      api,
-      limitBody(api.limits(services.settings).maxBodyBytes, services.uploads),
-    ]),
-  );
+  const limitBodies = limitBody(services.settings.maxBodyBytes, services.uploads);
   const mounts = apis.flatMap((api) => api.routes(services));
   const { recorder } = services;
   for (const prefix of new Set(mounts.map((each) => each.prefix))) {
@@ -68,7 +63,7 @@ export function mountApis(
       const known = client instanceof Promise ? await client : client;
       c.set("client", obeyRecordHeader(known, c.req.header(RECORD_HEADER)));
       try {
-        return await bodyLimits.get(api)?.(c, next);
+        return await limitBodies(c, next);
       } catch (error) {
         // Node's server aborts with a text. Hono passes only `Error` objects to the error handler, after which the
         // request is logged.

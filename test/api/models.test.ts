@@ -2,41 +2,26 @@ import { ModelResponse$inboundSchema } from "@openrouter/sdk/models/modelrespons
 import { ModelsCountResponse$inboundSchema } from "@openrouter/sdk/models/modelscountresponse.js";
 import { ModelsListResponse$inboundSchema } from "@openrouter/sdk/models/modelslistresponse.js";
 import { ListEndpointsResponse$inboundSchema as EndpointsResponse$inboundSchema } from "@openrouter/sdk/models/operations/listendpoints.js";
-import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { modelRoutes, toSupportedParameters } from "../../src/api/models.ts";
-import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
-import { toErrorResponse } from "../../src/api/reply/error-response.ts";
-import type { Capabilities, Models } from "../../src/index.ts";
-import type { ApiEnv } from "../../src/api/request/client.ts";
-import { createModels } from "../../src/models/models.ts";
+import type { Engine } from "../../src/index.ts";
+import { appOf } from "../helpers/app.ts";
+import { eventually } from "../helpers/eventually.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
 import { fakeTool } from "../helpers/fake-tool.ts";
+import { lazyGateway, testSettings } from "../helpers/gateway.ts";
 
-const models = createModels(
-  [
-    { id: "openai/gpt-oss-20b", aliases: ["small"], engine: fakeEngine(), contextLength: 131_072 },
-    { id: "gpt-oss-120b", engine: fakeEngine() },
-  ],
-  { newCallId: () => "call_1" },
-);
+const models = [
+  { id: "openai/gpt-oss-20b", aliases: ["small"], engine: fakeEngine(), contextLength: 131_072 },
+  { id: "gpt-oss-120b", engine: fakeEngine() },
+];
 
-function routesOf(allowed: Models, options: Parameters<typeof modelRoutes>[0] = {}): Hono<ApiEnv> {
-  const routes = new Hono<ApiEnv>();
-  routes.use((c, next) => {
-    c.set("client", { tenant: "anonymous", reasoningPolicy: "raw", models: allowed });
-    return next();
-  });
-  return routes.route("/", modelRoutes(options));
-}
-
-async function get(path: string): Promise<{ status: number; body: unknown }> {
-  const routes = routesOf(models);
-  routes.onError((error) =>
-    toErrorResponse(error, chatCompletionsApi.errorEnvelope, { id: "req_1", path: `/v1${path}` }),
-  );
-  const response = await routes.request(path);
+async function get(
+  path: string,
+  served: Parameters<typeof appOf>[1] = models,
+  deps: Parameters<typeof appOf>[2] = {},
+): Promise<{ status: number; body: unknown }> {
+  const response = await appOf(testSettings(), served, deps).request(`/v1${path}`);
   return { status: response.status, body: await response.json() };
 }
 
@@ -103,28 +88,28 @@ describe("the list", () => {
     expect(JSON.stringify((await get("/models")).body)).not.toContain("coding agent");
   });
 
-  test("each model has the state of its engine: that it answers, that it does not, or that it was not asked yet", async () => {
-    const own = createModels(
-      [
+  const untilAborted: Engine["probe"] = (signal) =>
+    new Promise((_, reject) => {
+      signal.addEventListener("abort", reject);
+    });
+
+  test("each model has the state of its engine: that it answers, that it does not, or that it has not answered yet", async () => {
+    const gateway = lazyGateway({
+      models: [
         { id: "up", engine: fakeEngine() },
-        {
-          id: "never-reached",
-          engine: { ...fakeEngine(), probe: () => Promise.reject(new Error("refused")) },
-        },
-        { id: "not-asked", engine: fakeEngine() },
+        { id: "never-reached", engine: fakeEngine(() => Promise.reject(new Error("refused"))) },
+        { id: "silent", engine: fakeEngine(untilAborted) },
       ],
-      { newCallId: () => "call_1" },
-    );
-    for (const name of ["up", "never-reached"]) {
-      await own.find(name)?.model.probe(new AbortController().signal);
-    }
-    const response = await routesOf(own).request("/models");
+    });
     const list = z.object({ data: z.array(z.object({ id: z.string(), state: z.string() })) });
-    expect(list.parse(await response.json()).data).toEqual([
-      { id: "up", state: "ready" },
-      { id: "never-reached", state: "unavailable" },
-      { id: "not-asked", state: "unknown" },
-    ]);
+    await eventually(async () => {
+      const response = await gateway.fetch("/v1/models");
+      expect(list.parse(await response.json()).data).toEqual([
+        { id: "up", state: "ready" },
+        { id: "never-reached", state: "unavailable" },
+        { id: "silent", state: "unknown" },
+      ]);
+    });
   });
 
   test.each([
@@ -222,15 +207,13 @@ describe("one model", () => {
   );
 });
 
-test("only parameters the engine honours are listed", () => {
-  const none: Capabilities = {
-    idsIn: true,
-    idsOut: "exact",
-    stopIdVisible: true,
-    stopIds: true,
-    constraints: [],
-    logprobs: false,
-    sampling: [],
+test("only parameters the engine honours are listed", async () => {
+  const entries = z.object({ data: z.array(z.object({ supported_parameters: z.unknown() })) });
+  const supported = async (capabilities: Partial<Engine["capabilities"]>) => {
+    const engine = fakeEngine();
+    const honouring = { ...engine, capabilities: { ...engine.capabilities, ...capabilities } };
+    const { body } = await get("/models", [{ id: "m", engine: honouring }]);
+    return entries.parse(body).data[0]?.supported_parameters;
   };
   const always = [
     "include_reasoning",
@@ -245,10 +228,10 @@ test("only parameters the engine honours are listed", () => {
     "tool_choice",
     "tools",
   ];
-  expect(toSupportedParameters(none)).toEqual(always);
-  expect(
-    toSupportedParameters({ ...none, logprobs: true, sampling: ["topP", "seed", "logitBias"] }),
-  ).toEqual([...always, "logit_bias", "logprobs", "seed", "top_logprobs", "top_p"].toSorted());
+  expect(await supported({ sampling: [] })).toEqual(always);
+  expect(await supported({ logprobs: true, sampling: ["topP", "seed", "logitBias"] })).toEqual(
+    [...always, "logit_bias", "logprobs", "seed", "top_logprobs", "top_p"].toSorted(),
+  );
 });
 
 test.each<[string, z.ZodType]>([
@@ -263,7 +246,7 @@ test.each<[string, z.ZodType]>([
 });
 
 test("below OpenRouter's base URL there is no second list, which a client could take for LM Studio's", async () => {
-  const app = new Hono().route("/api/v1", routesOf(models)).route("/v1", routesOf(models));
+  const app = appOf(testSettings(), models, {});
   const membersOf = async (path: string) =>
     Object.keys(z.looseObject({}).parse(await (await app.request(path)).json()));
   const query = "?client_version=0.169.0";
@@ -285,15 +268,17 @@ test("the list says what the gateway runs and reads, for pages", async () => {
   const server = { label: "wiki", listTools: unused, callTool: unused, close: unused };
   const servers = new Map([["wiki", { server, policy: {} }]]);
   const toolbox = { browser: () => fakeTool(), python: undefined, mcp: { servers } };
-  const routes = routesOf(models, { readsPdfs: true, toolbox });
-  expect(await (await routes.request("/models")).json()).toMatchObject({
-    gateway_tools: { builtin: ["browser"], mcp_servers: ["wiki"] },
-    data: [
-      { architecture: { modality: "text+file->text", input_modalities: ["text", "file"] } },
-      {},
-    ],
+  const readPdf = () => unused();
+  expect(await get("/models", models, { toolbox, readPdf })).toMatchObject({
+    body: {
+      gateway_tools: { builtin: ["browser"], mcp_servers: ["wiki"] },
+      data: [
+        { architecture: { modality: "text+file->text", input_modalities: ["text", "file"] } },
+        {},
+      ],
+    },
   });
-  expect(await (await routesOf(models).request("/models")).json()).toMatchObject({
-    gateway_tools: { builtin: [], mcp_servers: [] },
+  expect(await get("/models")).toMatchObject({
+    body: { gateway_tools: { builtin: [], mcp_servers: [] } },
   });
 });

@@ -1,14 +1,7 @@
 import { hash } from "node:crypto";
-import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { createEngine } from "../../src/index.ts";
-import type { Api, Services } from "../../src/api/api.ts";
-import { createAuthenticate } from "../../src/api/auth.ts";
-import type { ApiEnv } from "../../src/api/request/client.ts";
-import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
-import { ByteBudget } from "../../src/api/request/byte-budget.ts";
-import { createApiErrorHandler, mountApis, refuseUnknown } from "../../src/api/mount.ts";
-import { createModels } from "../../src/models/models.ts";
 import { appOf } from "../helpers/app.ts";
 import { testSettings } from "../helpers/gateway.ts";
 
@@ -92,99 +85,78 @@ test.each([
   },
 );
 
-describe("an API of its own", () => {
-  /** Claims a shared path by a header; has its own key header, envelope, status and limit. */
-  const ownApi: Api = {
-    name: "messages",
-    turnPath: "/own",
-    claims: (request) => request.header("own-version") !== undefined,
-    routes: () => [
-      {
-        prefix: "/v1",
-        app: new Hono<ApiEnv>()
-          .post("/own", async (c) => c.json({ tenant: c.get("client").tenant }))
-          .get("/models", (c, next) =>
-            c.req.header("own-version") === undefined ? next() : Promise.resolve(c.text("own")),
-          ),
-      },
-    ],
-    authentication: {
-      presentedKeys: (request) => [request.header("own-key") ?? []].flat(),
-      instruction: "Send own-key.",
-    },
-    errorEnvelope: ({ status, message }, { id: requestId }) => ({
-      status: status === 404 ? 404 : status + 100,
-      body: { own: message, requestId },
-      headers: { "request-id": requestId },
-    }),
-    limits: () => ({ maxBodyBytes: 3 }),
-  };
-  const shared: Api = {
-    ...chatCompletionsApi,
-    routes: () => [
-      { prefix: "/v1", app: new Hono<ApiEnv>().get("/models", (c) => c.text("shared")) },
-    ],
-  };
-
-  async function ask(path: string, init: RequestInit = {}) {
-    const settings = testSettings({ keys: [`alice:${hash("sha256", "hg-1")}`] });
-    // These two use nothing else.
-    const services: Services = Object.assign(Object.create(null), {
-      settings,
-      uploads: new ByteBudget(settings.maxBodyBytes),
-    });
-    const apis = [ownApi, shared];
-    const toErrorResponse = createApiErrorHandler(apis);
-    const app = new Hono<ApiEnv>();
-    app.use((c, next) => {
-      c.set("requestId", "req_1");
-      return next();
-    });
-    refuseUnknown(app, apis, toErrorResponse);
-    mountApis(
-      app,
-      apis,
-      createAuthenticate(settings, createModels([], { newCallId: () => "call_1" }), Date.now),
-      services,
-    );
-    app.onError(toErrorResponse);
-    return app.request(path, init);
-  }
-
-  const own = { "own-version": "1", "own-key": "hg-1" };
+describe("an API with its own key header and errors, which shares a path with others", () => {
+  const own = { "anthropic-version": "2023-06-01", "x-api-key": "hg-1" };
   const bearer = { authorization: "Bearer hg-1" };
 
-  test("reads its own kind of key, and shares paths with other APIs", async () => {
-    expect(await (await ask("/v1/own", { method: "POST", headers: own })).json()).toEqual({
-      tenant: "alice",
+  async function ask(path: string, init: RequestInit = {}) {
+    const settings = testSettings({
+      keys: [`alice:${hash("sha256", "hg-1")}`],
+      maxBodyBytes: 100,
     });
-    expect(await (await ask("/v1/models", { headers: own })).text()).toBe("own");
-    expect(await (await ask("/v1/models", { headers: bearer })).text()).toBe("shared");
+    const engine = createEngine("demo", { model: "demo" });
+    return appOf(settings, [{ id: "m", engine }], { randomId: () => "1" }).request(path, init);
+  }
+
+  test("reads its own kind of key, and shares paths with other APIs", async () => {
+    const body = JSON.stringify({ messages: [{ role: "user", content: "Hi" }], max_tokens: 9 });
+    const answered = await ask("/v1/messages", { method: "POST", headers: own, body });
+    expect(await answered.json()).toMatchObject({ type: "message" });
+    const list = async (headers: Record<string, string>) =>
+      (await ask("/v1/models", { headers })).json();
+    expect(await list(own)).toMatchObject({ data: [{ type: "model", id: "m" }] });
+    expect(await list(bearer)).toMatchObject({ object: "list", data: [{ object: "model" }] });
   });
 
-  test.each<[number, string, string, RequestInit]>([
-    [501, "an unknown key", "/v1/own", { method: "POST", headers: { ...own, "own-key": "x" } }],
-    [404, "an unknown path", "/v1/nothing", { headers: own }],
-    [505, "an unknown method", "/v1/own", { method: "PUT", headers: own }],
-    [513, "a body over its limit", "/v1/own", { method: "POST", headers: own, body: "four" }],
-  ])("words its errors itself: %i for %s", async (status, _, path, init) => {
+  const long = "x".repeat(101);
+  test.each<[number, string, string, string, RequestInit]>([
+    [
+      401,
+      "authentication_error",
+      "an unknown key",
+      "/v1/messages",
+      { method: "POST", headers: { ...own, "x-api-key": "x" } },
+    ],
+    [404, "not_found_error", "an unknown path", "/v1/nothing", { headers: own }],
+    [
+      405,
+      "invalid_request_error",
+      "an unknown method",
+      "/v1/messages",
+      { method: "PUT", headers: own },
+    ],
+    [
+      413,
+      "request_too_large",
+      "a body over the limit",
+      "/v1/messages",
+      { method: "POST", headers: own, body: long },
+    ],
+  ])("words its errors itself: %i, %s, for %s", async (status, type, _, path, init) => {
     const response = await ask(path, init);
     expect(response.status).toBe(status);
-    expect(await response.json()).toEqual({ own: expect.any(String), requestId: "req_1" });
+    expect(await response.json()).toEqual({
+      type: "error",
+      error: { type, message: expect.any(String) },
+      request_id: "req_1",
+    });
     expect(response.headers.get("request-id")).toBe("req_1");
   });
 
   test("is named where a path does not exist", async () => {
     const messages = await Promise.all(
-      ["/own/x", "/v1/nothing", "/v1/files"].map(async (path) =>
-        (await ask(path, { headers: own })).json(),
-      ),
+      ["/messages/x", "/responses/x/y", "/v1/nothing", "/v1/files"].map(async (path) => {
+        const { error } = failed.parse(await (await ask(path, { headers: bearer })).json());
+        return error.message;
+      }),
     );
-    const paths = "There are /v1/chat/completions, /v1/own and /v1/models; /api lists all routes.";
+    const paths =
+      "There are /v1/chat/completions, /v1/responses, /v1/messages and /v1/models; /api lists all routes.";
     expect(messages).toEqual([
-      { own: "There is no route with this path. Did you mean /v1/own?", requestId: "req_1" },
-      { own: `There is no route with this path. ${paths}`, requestId: "req_1" },
-      { own: `No files are kept here. ${paths}`, requestId: "req_1" },
+      "There is no route with this path. Did you mean /v1/messages?",
+      "There is no route with this path. Did you mean /v1/responses?",
+      `There is no route with this path. ${paths}`,
+      `No files are kept here. ${paths}`,
     ]);
   });
 
@@ -193,6 +165,8 @@ describe("an API of its own", () => {
       error: { code: "unknown_url" },
     });
     // Its key is not accepted there.
-    expect((await ask("/v1/models", { headers: { "own-key": "hg-1" } })).status).toBe(401);
+    expect((await ask("/v1/models", { headers: { "x-api-key": "hg-1" } })).status).toBe(401);
   });
 });
+
+const failed = z.object({ error: z.object({ message: z.string() }) });

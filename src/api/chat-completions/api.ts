@@ -33,5 +33,4 @@ export const chatCompletionsApi: Api = {
     status: error.status,
     body: toErrorBody(error, errorCodesAt(path)),
   }),
-  limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
 };

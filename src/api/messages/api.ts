@@ -35,7 +35,6 @@ export const messagesApi: Api = {
     instruction: "Send it as `x-api-key: <key>` or `Authorization: Bearer <key>`.",
   },
   errorEnvelope: (error, { id }) => toMessagesErrorReply(error, id),
-  limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
 };
 
 async function countTokens(

@@ -37,7 +37,6 @@ export const responsesApi: Api = {
     status: error.status,
     body: { error: toErrorMember(error, errorCodesAt(path)) },
   }),
-  limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
   webSocketPaths: [...OPENAI_PREFIXES, OPEN_RESPONSES_PREFIX].map(
     (prefix) => `${prefix}/responses`,
   ),
