@@ -1,14 +1,13 @@
-import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { createPace } from "../../../src/api/reply/held-reply.ts";
-import { jsonPieces, JsonText, PIECE, toJson } from "../../../src/json-text.ts";
+import { createPace, tokenText } from "../../../src/api/reply/held-reply.ts";
+import { o200kHarmony, SPECIAL_TOKENS } from "../../../src/tokenizer/index.ts";
 import { createBrowsingApp } from "../../helpers/browsing-app.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
 
 const MAX_BODY = 100_000;
-/** As docs/security.md says. */
+/** The limit in docs/security.md. */
 const HELD = 4 * MAX_BODY;
-/** Of each of several choices without a limit, as docs/fields.md says. */
+/** Tokens that count for each of several choices without a limit: see docs/fields.md. */
 const USUAL_TOKENS = 16_384;
 
 const answer = (words: number) =>
@@ -37,7 +36,7 @@ const messages = (fields: object = {}): Asked => [
 const VALUES = { logprobs: true, top_logprobs: 20 };
 const OUTPUT_VALUES = { include: ["message.output_text.logprobs"], top_logprobs: 20 };
 
-describe("what a reply holds counts before it is generated", () => {
+describe("the bytes that a reply will hold count before it is generated", () => {
   test.each([
     ["choices", chat({ ...VALUES, n: 8, max_tokens: 100 }), 800],
     ["tokens", chat({ ...VALUES, max_completion_tokens: 300 }), 300],
@@ -158,23 +157,6 @@ describe("a large reply", () => {
   });
 });
 
-test("a value is written in pieces as it is as a whole", () => {
-  const value = fc.object({ withNullPrototype: false });
-  fc.assert(
-    fc.property(value, (each) => {
-      expect(toJson(each)).toBe(JSON.stringify(each));
-    }),
-  );
-  const long = `${"a".repeat(PIECE - 1)}\u{1f600}"\ud800${"\n".repeat(3 * PIECE)}`;
-  const texts = [
-    long,
-    [long, new JsonText('{"b":[1]}')],
-    { c: undefined, d: long, e: [undefined] },
-  ];
-  expect(toJson(texts)).toBe(JSON.stringify(texts));
-  expect([...jsonPieces(long)].length).toBeGreaterThan(4);
-});
-
 test("choices that pause go on one after the other", async () => {
   const waiting: (() => void)[] = [];
   const pace = createPace(() => new Promise((resolve) => waiting.push(resolve)));
@@ -187,4 +169,30 @@ test("choices that pause go on one after the other", async () => {
   expect(await first).toBe(true);
   expect(ended).not.toHaveBeenCalled();
   expect(pace(65_535)).toBe(true);
+});
+
+describe("a token of log probabilities", () => {
+  test("of complete characters has their UTF-8 as bytes", () => {
+    expect(tokenText(24_912)).toEqual({ token: "hello", bytes: [104, 101, 108, 108, 111] });
+  });
+
+  test("has its part of the bytes of a character that several tokens share", () => {
+    const text = "👩‍🚀 देवनागरी";
+    const tokens = o200kHarmony()
+      .encode(text)
+      .map((id) => tokenText(id));
+    expect(tokens.some(({ token }) => token.includes("\uFFFD"))).toBe(true);
+    const bytes = Uint8Array.from(tokens.flatMap((token) => token.bytes));
+    expect(new TextDecoder().decode(bytes)).toBe(text);
+  });
+
+  test("that is a control token has the bytes of its name", () => {
+    const { token, bytes } = tokenText(SPECIAL_TOKENS["<|return|>"]);
+    expect(token).toBe("<|return|>");
+    expect(new TextDecoder().decode(Uint8Array.from(bytes))).toBe(token);
+  });
+
+  test("outside the vocabulary has neither text nor bytes", () => {
+    expect(tokenText(201_500)).toEqual({ token: "", bytes: [] });
+  });
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { RequestError } from "../../../src/api/errors.ts";
+import * as z from "zod";
 import { ByteBudget } from "../../../src/api/request/byte-budget.ts";
 
 afterEach(() => {
@@ -11,11 +11,13 @@ const request = { signal: new AbortController().signal };
 /** Not the fake one. */
 const nextTurn = setImmediate;
 
+const refusal = z.object({ status: z.number() });
+
 /** The state of a promise, after all that can settle has. */
 async function stateOf(promise: Promise<unknown>): Promise<string> {
   const settled = promise.then(
     () => "room",
-    (error: unknown) => (error instanceof RequestError ? `${error.status}` : "left"),
+    (error: unknown) => `${refusal.safeParse(error).data?.status ?? "left"}`,
   );
   const turn = new Promise<string>((resolve) => {
     nextTurn(() => resolve("waits"));

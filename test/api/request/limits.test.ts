@@ -1,7 +1,9 @@
-import { expect, test } from "vitest";
-import { RequestError } from "../../../src/api/errors.ts";
-import { checkLimits } from "../../../src/api/request/limits.ts";
-import { MAX_DEPTH, MAX_VALUES } from "../../../src/json-text.ts";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { checkLimits, refuseManyValues } from "../../../src/api/request/limits.ts";
+
+const MAX_DEPTH = 64;
+const MAX_VALUES = 250_000;
 
 const LIMITS = {
   messageLists: ["messages", "input"],
@@ -20,12 +22,14 @@ function listOf(values: number): number[] {
   return Array(values - 1).fill(0);
 }
 
-function refusal(body: object): { message: string; param: string | null } | undefined {
+const refused = z.object({ status: z.literal(400), message: z.string(), param: z.string() });
+
+function refusal(body: object): { message: string; param: string } | undefined {
   try {
     checkLimits(body, LIMITS);
   } catch (error) {
-    if (error instanceof RequestError) return { message: error.message, param: error.param };
-    throw error;
+    const { message, param } = refused.parse(error);
+    return { message, param };
   }
   return undefined;
 }
@@ -96,4 +100,33 @@ test("a list that is too long is refused without reading its items", () => {
   });
   expect(refusal({ strays })?.param).toBe("strays");
   expect(looked).toBeLessThan(10);
+});
+
+describe("values are counted in the text, before it is parsed", () => {
+  const members = (count: number) =>
+    Array.from({ length: count }, (_, index) => `"${index}":[]`).join(" , ");
+
+  test.each([
+    ["empty objects and lists", (count: number) => `{${members(count)}}`],
+    ["numbers", (count: number) => `{"a":[${"1,".repeat(count - 2)}1]}`],
+    [
+      "texts of separators",
+      (count: number) => `{"a":["${'\\\\\\",[{'.repeat(300_000)}",${"[],".repeat(count - 3)}[]]}`,
+    ],
+  ])("%s: as many as allowed pass, twice as many are refused", (_, textOf) => {
+    const passes = textOf(MAX_VALUES);
+    expect(refusal(JSON.parse(passes))).toBeUndefined();
+    expect(() => [...refuseManyValues(passes)]).not.toThrow();
+    expect(() => [...refuseManyValues(textOf(2 * MAX_VALUES + 2))]).toThrow(
+      "The request has more than the 250000 JSON values allowed.",
+    );
+  });
+
+  test("of a long text in stages", () => {
+    const stages = [
+      ...refuseManyValues(`["${"a".repeat(1_000_000)}",${"\n".repeat(2_000_000)}1]`),
+      ...refuseManyValues(`["${'\\"'.repeat(1_000_000)}"]`),
+    ];
+    expect(stages.length).toBeGreaterThan(8);
+  });
 });

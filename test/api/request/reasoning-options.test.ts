@@ -1,15 +1,16 @@
 import { describe, expect, test } from "vitest";
-import {
-  type ReasoningOptions,
-  type RequestedReasoning,
-  toReasoningOptions,
-} from "../../../src/api/request/reasoning-options.ts";
-import { RequestError } from "../../../src/api/errors.ts";
+import { toReasoningOptions } from "../../../src/api/request/reasoning-options.ts";
 
+type RequestedReasoning = Parameters<typeof toReasoningOptions>[0];
 type Shorthand = Parameters<typeof toReasoningOptions>[1];
 
 /** `medium`, `none`; with a budget `low/100`; hidden `medium, excluded`. */
-function spell({ effort, enabled, maxTokens, exclude }: ReasoningOptions): string {
+function spell({
+  effort,
+  enabled,
+  maxTokens,
+  exclude,
+}: ReturnType<typeof toReasoningOptions>): string {
   const budget = maxTokens === undefined ? "" : `/${maxTokens}`;
   return (enabled ? effort : "none") + budget + (exclude ? ", excluded" : "");
 }
@@ -70,6 +71,5 @@ describe("contradictions are refused with the field at fault", () => {
     expect(() => toReasoningOptions(reasoning, shorthand)).toThrow(
       expect.objectContaining({ status: 400, param }),
     );
-    expect(() => toReasoningOptions(reasoning, shorthand)).toThrow(RequestError);
   });
 });

@@ -3,7 +3,6 @@ import { createConnectionStore } from "../../../src/api/responses/connection-sto
 import { OpenSockets } from "../../../src/api/responses/context.ts";
 import type { ResponseStore, StoredResponse } from "../../../src/api/responses/response-store.ts";
 import { ByteBudget } from "../../../src/api/request/byte-budget.ts";
-import { readMessage } from "../../../src/api/responses/socket-message.ts";
 import { setImmediate } from "node:timers/promises";
 import { Hono } from "hono";
 import type { Engine } from "../../../src/engines/engine.ts";
@@ -794,7 +793,18 @@ test("a key that has as many connections as it may gets the limit as reason", ()
 });
 
 test("a message that is too large is refused with the limit", async () => {
-  await expect(readMessage("x".repeat(11), 10, async () => {})).rejects.toThrow(
-    "The message is larger than 10 bytes.",
-  );
+  const { message, sent } = await open(scriptedEngine([]), undefined, { maxBodyBytes: 1000 });
+  message("x".repeat(1001));
+  await eventually(() => expect(sent.join("")).toContain("The message is larger than 1000 bytes."));
+});
+
+test("a message of far too many values is refused before it is parsed", async () => {
+  const { message, sent } = await open(scriptedEngine([]));
+  const parse = vi.spyOn(JSON, "parse");
+  message(`{"type":"response.create","input":[{}${",{}".repeat(400_000)}]}`);
+  await eventually(() => {
+    expect(sent.join("")).toContain("The request has more than the 250000 JSON values allowed.");
+  });
+  expect(parse).not.toHaveBeenCalled();
+  parse.mockRestore();
 });

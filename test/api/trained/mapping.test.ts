@@ -1,6 +1,6 @@
 /** Which of an agent's tools are mapped, how calls are converted in both directions, and what is never done. */
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { toClientCall, toTrainedBody } from "../../../src/api/trained/mapping.ts";
 import { CLASS_OF, findMatches, type Match, shownTool } from "../../../src/api/trained/match.ts";
 import { TOOL_CLASSES } from "../../../src/api/trained/profile.ts";
@@ -330,4 +330,17 @@ test("tool_choice names the trained tool for the client's, and none leaves both 
     toolChoice: { type: "none" },
   });
   expect(none.history).toBeDefined();
+});
+
+test("arguments of far too many values are refused before they are parsed", () => {
+  const [shell] = match(CODEX);
+  if (shell === undefined) throw new Error("no tool is mapped");
+  const body = `{"command":[{}${",{}".repeat(400_000)}]}`;
+  const parse = vi.spyOn(JSON, "parse");
+  expect(toClientCall(shell.tool, body)).toEqual({
+    problem: `${shell.tool.trained}: the arguments are no JSON object`,
+  });
+  expect(toTrainedBody(shell.tool, body)).toBeUndefined();
+  expect(parse).not.toHaveBeenCalled();
+  parse.mockRestore();
 });

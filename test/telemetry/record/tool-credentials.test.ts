@@ -105,3 +105,11 @@ test("S13: an address with credentials in path and query is not in the record", 
 function toTool(number: number): object {
   return { type: "mcp", server_label: "x", authorization: `secret-${number}` };
 }
+
+test("a body of far too many values is not kept, and never parsed", () => {
+  const parse = vi.spyOn(JSON, "parse");
+  const body = `{"headers":1,"messages":[{}${",{}".repeat(400_000)}]}`;
+  expect(withoutToolCredentials(body)).toBeUndefined();
+  expect(parse).not.toHaveBeenCalled();
+  parse.mockRestore();
+});
