@@ -1,38 +1,20 @@
 /** A call that the model announces and does not make: on each API it is offered the next message, and the client's loop goes on. */
 import { expect, test } from "vitest";
-import { type Api, APIS } from "../../proof/fuzz/turns/apis.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { CLIENTS, type Client } from "./clients.ts";
+import { type Form, FORMS } from "./clients.ts";
 
 const TEXT = "I will look at the tests first.";
 const PREAMBLE = `<|channel|>commentary<|message|>${TEXT}<|return|>`;
 const CALL = ' to=functions.f<|channel|>commentary json<|message|>{"a":1}<|call|>';
 const FINAL = "<|channel|>final<|message|>Done.<|return|>";
 
-const FORMS = CLIENTS.flatMap((client) =>
-  Object.values(APIS)
-    .filter(({ path }) => path === client.path)
-    .flatMap((api) => [
-      { name: `${client.name}, plain`, client, api, stream: false },
-      { name: `${client.name}, streamed`, client, api, stream: true },
-    ]),
-);
-
-interface Form {
-  readonly client: Client;
-  readonly api: Api;
-  readonly stream: boolean;
-}
-
-async function ask({ client, api, stream }: Form, scripts: readonly string[], settings = {}) {
+async function ask({ client, stream, read }: Form, scripts: readonly string[], settings = {}) {
   const engine = scriptedEngine(scripts);
   const { post, get } = createBrowsingApp({ engine, toolbox: {}, settings });
   const body = client.toBody([{ type: "user", text: "Fix it." }], ["f"]);
   const response = await post(client.path, { ...body, stream });
-  const { choices } = stream
-    ? api.readStream(await response.text())
-    : api.readPlain(await response.json());
+  const { choices } = read(await response.text());
   const metrics = await (await get("/metrics")).text();
   return {
     reply: choices.map(({ content, calls, finish }) => ({
@@ -44,10 +26,6 @@ async function ask({ client, api, stream }: Form, scripts: readonly string[], se
     engineCalls: engine.requests.length,
   };
 }
-
-test("there are both forms of all APIs", () => {
-  expect(FORMS.length).toBe(2 * CLIENTS.length);
-});
 
 test.each(FORMS)("$name: the announced call comes, and the preamble stays", async (form) => {
   expect(await ask(form, [PREAMBLE, CALL])).toEqual({

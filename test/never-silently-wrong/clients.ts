@@ -2,11 +2,13 @@
  * The three APIs behind one interface: the same conversation in the form of each, and the reply in one form.
  *
  * The tests of this folder are the table of sentences that clients rely on and cannot check. A topic has a file of its
- * own; a row is a test whose name is the sentence, for each API (`test.each(CLIENTS)`) or place, through the application.
+ * own; a row is a test whose name is the sentence, for each API (`test.each(CLIENTS)`), for each API plain and streamed
+ * (`test.each(FORMS)`), or for each place, through the application.
  * Sentences about one part stand with its tests: the codes of errors (`api/error-codes`), background responses over a slow
  * store (`api/responses/background-slow-store`), cut transcripts (`api/responses/truncate`), tools that the client runs
  * (`client-builtins` of an API), OpenChatML (`openchatml/promises`), white space (`turn/steering/white-space`).
  */
+import { APIS, type Observed } from "../../proof/fuzz/turns/apis.ts";
 import {
   chatReply,
   messagesReply,
@@ -195,6 +197,30 @@ export const messages: Client = {
 };
 
 export const CLIENTS: readonly Client[] = [chat, responses, messages];
+
+/** A reply of one API, plain or streamed. */
+export interface Form {
+  readonly name: string;
+  readonly client: Client;
+  readonly stream: boolean;
+  /** Reads the body like a strict client: a stream that breaks a rule of its API throws. */
+  readonly read: (text: string) => Observed;
+}
+
+export const FORMS: readonly Form[] = CLIENTS.flatMap((client) => {
+  const api = Object.values(APIS).find(({ path }) => path === client.path);
+  if (api === undefined) throw new Error(`No reader for ${client.path}.`);
+  const { readPlain, readStream } = api;
+  return [
+    {
+      name: `${client.name}, plain`,
+      client,
+      stream: false,
+      read: (text) => readPlain(JSON.parse(text)),
+    },
+    { name: `${client.name}, streamed`, client, stream: true, read: readStream },
+  ];
+});
 
 function textOf({ type, content = [] }: ResponsesItem, wanted: string): string {
   return type === wanted ? content.map(({ text }) => text).join("") : "";

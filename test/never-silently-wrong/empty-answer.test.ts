@@ -1,33 +1,19 @@
 /** An answer that the model begins and leaves empty: on each API it is opened once more, and a reply that stays empty says so. */
 import { expect, test } from "vitest";
-import { APIS } from "../../proof/fuzz/turns/apis.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { CLIENTS } from "./clients.ts";
+import { type Form, FORMS } from "./clients.ts";
 
 const ANALYSIS = "<|channel|>analysis<|message|>Let me think.<|end|><|start|>assistant";
 const EMPTY = `${ANALYSIS}<|channel|>final<|message|><|return|>`;
 
-const FORMS = CLIENTS.flatMap((client) =>
-  Object.values(APIS)
-    .filter(({ path }) => path === client.path)
-    .flatMap((api) => [
-      { name: `${client.name}, plain`, client, api, stream: false },
-      { name: `${client.name}, streamed`, client, api, stream: true },
-    ]),
-);
-
-async function ask(
-  { client, api, stream }: (typeof FORMS)[number],
-  scripts: readonly string[],
-  settings = {},
-) {
+async function ask({ client, stream, read }: Form, scripts: readonly string[], settings = {}) {
   const engine = scriptedEngine(scripts);
   const { post, get } = createBrowsingApp({ engine, toolbox: {}, settings });
   const body = client.toBody([{ type: "user", text: "How many legs has a dog?" }]);
   const response = await post(client.path, { ...body, stream });
   const text = await response.text();
-  const { choices } = stream ? api.readStream(text) : api.readPlain(JSON.parse(text));
+  const { choices } = read(text);
   const metrics = await (await get("/metrics")).text();
   const count = (kind: string) =>
     new RegExp(`^harmony_gateway_recoveries_total\\{.*"${kind}".*\\} (\\d+)$`, "m").exec(
@@ -45,10 +31,6 @@ async function ask(
     prompts: engine.prompts,
   };
 }
-
-test("there are both forms of all APIs", () => {
-  expect(FORMS.length).toBe(2 * CLIENTS.length);
-});
 
 test.each(FORMS)("$name: the answer is opened again, behind the empty one", async (form) => {
   const { prompts, native, ...reply } = await ask(form, [EMPTY, "Four.<|return|>"]);

@@ -1,13 +1,21 @@
 /** `nameShield`: the model is shown other names, and every client keeps its own. */
 import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { APIS } from "../../proof/fuzz/turns/apis.ts";
 import { CLAUDE_CODE } from "../api/trained/agents.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
-import { chat, CLIENTS, type Client, type Entry, messages, MODEL, responses } from "./clients.ts";
+import {
+  chat,
+  CLIENTS,
+  type Client,
+  type Entry,
+  FORMS,
+  messages,
+  MODEL,
+  responses,
+} from "./clients.ts";
 
 const ASK: readonly Entry[] = [{ type: "user", text: "Go." }];
 const FINAL = "<|channel|>final<|message|>Done.<|return|>";
@@ -34,20 +42,6 @@ async function ask(
   return { engine, response, text, prompt: engine.prompts[0] ?? "" };
 }
 
-function readReply({ path }: Client, text: string, isStream: boolean) {
-  const api = Object.values(APIS).find((each) => each.path === path);
-  const read = isStream ? api?.readStream(text) : api?.readPlain(JSON.parse(text));
-  return read?.choices[0];
-}
-
-const FORMS = CLIENTS.flatMap((client) =>
-  [false, true].map((stream) => ({
-    name: `${client.name}, ${stream ? "streamed" : "plain"}`,
-    client,
-    stream,
-  })),
-);
-
 const HISTORY: readonly Entry[] = [
   ...ASK,
   { type: "assistant", calls: [{ id: "call_1", name: "python", args: '{"code":"2"}' }] },
@@ -55,7 +49,7 @@ const HISTORY: readonly Entry[] = [
 ];
 
 describe("shown under another name", () => {
-  test.each(FORMS)("$name: the client gets a call to its own", async ({ client, stream }) => {
+  test.each(FORMS)("$name: the client gets a call to its own", async ({ client, stream, read }) => {
     for (const recipient of ["functions.run_python", "functions.python", "run_python", "python"]) {
       const { text, prompt } = await ask(client, {
         fields: { stream },
@@ -63,7 +57,7 @@ describe("shown under another name", () => {
       });
       expect(prompt).toContain("type run_python = (");
       expect(prompt).not.toMatch(/type python\b/);
-      expect(readReply(client, text, stream)).toMatchObject({
+      expect(read(text).choices[0]).toMatchObject({
         calls: [{ name: "python", args: '{"code":"1"}' }],
         finish: "tool-calls",
       });
@@ -103,7 +97,7 @@ describe("shown under another name", () => {
       scripts: ["<|channel|>analysis<|message|>Hm.<|end|>", '{"code":"1"}<|call|>'],
     });
     expect(engine.prompts[1]).toMatch(/ to=functions\.run_python<\|channel\|>commentary .*$/);
-    expect(readReply(client, text, false)?.calls).toMatchObject([{ name: "python" }]);
+    expect(client.readReply(JSON.parse(text)).calls).toMatchObject([{ name: "python" }]);
   });
 
   test.each([chat, responses])(
@@ -131,7 +125,7 @@ describe("shown under another name", () => {
       expect(engine.prompts[1]).toContain(
         'Error: the function "run_python" cannot be called now. Functions: run_bash, f.',
       );
-      expect(readReply(client, text, false)?.calls).toMatchObject([{ name: "bash" }]);
+      expect(client.readReply(JSON.parse(text)).calls).toMatchObject([{ name: "bash" }]);
     },
   );
 
@@ -184,7 +178,7 @@ describe("shown under another name", () => {
     expect(prompt).toContain(
       style === "own" ? "namespace web_browser {" : "type web_browser__search",
     );
-    expect(readReply(responses, text, false)?.calls).toMatchObject([{ name: "search" }]);
+    expect(responses.readReply(JSON.parse(text)).calls).toMatchObject([{ name: "browser.search" }]);
     expect(text).toContain('"namespace":"browser"');
   });
 
@@ -241,7 +235,7 @@ test("a tool that is shown in trained form needs no shield, and the others keep 
   expect(prompt).toContain("namespace container {");
   expect(prompt).toContain("type run_python = ");
   expect(prompt).not.toMatch(/run_bash|type (?:Bash|python)\b/);
-  expect(readReply(chat, text, false)?.calls).toMatchObject([
+  expect(chat.readReply(JSON.parse(text)).calls).toMatchObject([
     { name: "Bash", args: '{"command":"ls"}' },
   ]);
 });

@@ -1,20 +1,10 @@
 /** A required call is made, on each API, plain and streamed, whatever the engine's output looks like. */
 import { describe, expect, test } from "vitest";
-import { type Api, APIS } from "../../proof/fuzz/turns/apis.ts";
 import type { Constraint } from "../../src/engines/engine.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine, type ScriptedOptions } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
-import { CLIENTS, type Client } from "./clients.ts";
-
-const FORMS = CLIENTS.flatMap((client) =>
-  Object.values(APIS)
-    .filter(({ path }) => path === client.path)
-    .flatMap((api) => [
-      { name: `${client.name}, plain`, client, api, stream: false },
-      { name: `${client.name}, streamed`, client, api, stream: true },
-    ]),
-);
+import { type Client, type Form, FORMS } from "./clients.ts";
 
 const ENGINES: Readonly<Record<string, ScriptedOptions>> = {
   "ids under constraints": { capabilities: { constraints: ["json-schema", "choice"] } },
@@ -129,23 +119,21 @@ function fieldsOf({ name }: Client, { choice, reasons }: Row): object {
   }
 }
 
-async function ask(client: Client, api: Api, stream: boolean, row: Row, options: ScriptedOptions) {
+async function ask({ client, stream, read }: Form, row: Row, options: ScriptedOptions) {
   const engine = scriptedEngine(row.writes, options);
   const { post } = createBrowsingApp({ engine, toolbox: {} });
   const body = client.toBody([{ type: "user", text: "Do it." }], row.tools);
   const response = await post(client.path, { ...body, ...fieldsOf(client, row), stream });
-  const { choices, usage } = stream
-    ? api.readStream(await response.text())
-    : api.readPlain(await response.json());
+  const { choices, usage } = read(await response.text());
   return { engine, choices, usage };
 }
 
-describe.each(FORMS)("$name", ({ client, api, stream }) => {
+describe.each(FORMS)("$name", (form) => {
   describe.each(Object.entries(ENGINES))("%s", (_, options) => {
     const can = options.capabilities?.constraints !== undefined;
     const rows = Object.entries(ROWS).filter(([, { constraints }]) => !can || constraints);
     test.each(rows)("%s", async (_sentence, row) => {
-      const { engine, choices, usage } = await ask(client, api, stream, row, options);
+      const { engine, choices, usage } = await ask(form, row, options);
       expect(choices).toMatchObject([{ content: "", finish: "tool-calls" }]);
       const [{ reasoning, calls } = { reasoning: "", calls: [] }] = choices;
       expect({ reasoning, calls: calls.map(({ name, args }) => `${name} ${args}`) }).toEqual(
