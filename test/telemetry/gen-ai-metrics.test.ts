@@ -1,47 +1,63 @@
 /** Metrics under the conventions' names, and the dashboard that shows them. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { createRegistry } from "../../src/telemetry/metrics.ts";
-import {
-  createGenAiMeters,
-  observeGenAi,
-  observeTool,
-} from "../../src/telemetry/gen-ai-metrics.ts";
-import { createModels } from "../../src/models/models.ts";
-import { startTestGateway } from "../helpers/gateway.ts";
+import { type Engine, EngineError } from "../../src/index.ts";
+import { appOf } from "../helpers/app.ts";
+import { startTestGateway, testSettings } from "../helpers/gateway.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
+import { fakeTool } from "../helpers/fake-tool.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { spelledIds } from "../helpers/spelled.ts";
 
 const LABELS = 'gen_ai_operation_name="chat",gen_ai_provider_name="fake",gen_ai_request_model="m"';
 
-function metersOf() {
-  const registry = createRegistry();
-  const meters = createGenAiMeters(registry);
-  const [model] = createModels([{ id: "m", engine: fakeEngine() }], {
-    newCallId: () => "call_1",
-  }).all;
-  if (model === undefined) throw new Error("no model");
-  return {
-    registry,
-    observe: (ended: Parameters<typeof observeGenAi>[2]) => observeGenAi(meters, model, ended),
-  };
+/** The metrics after a turn. Its clock is advanced by the engine and the tools. */
+async function metricsOf(
+  engine: (advance: (ms: number) => void) => Engine,
+  answer?: (call: number, advance: (ms: number) => void) => string,
+): Promise<string> {
+  let time = 0;
+  const advance = (ms: number) => void (time += ms);
+  let calls = 0;
+  const python = () => fakeTool({ answer: () => answer?.(calls++, advance) ?? "" });
+  const app = appOf(testSettings({ metrics: "open" }), [{ id: "m", engine: engine(advance) }], {
+    clock: () => time,
+    toolbox: { python },
+  });
+  const response = await app.request("/v1/chat/completions", {
+    method: "POST",
+    body: JSON.stringify({
+      messages: [{ role: "user", content: "Hi" }],
+      tools: answer && [{ type: "code_interpreter" }],
+    }),
+  });
+  await response.text();
+  return (await app.request("/metrics")).text();
 }
 
-const USAGE = {
-  promptTokens: 100,
-  cachedTokens: 0,
-  completionTokens: 11,
-  reasoningTokens: 4,
-  engineCalls: 1,
-};
+/** Needs 250 ms to the first token, and a second from there to the end. */
+const engineOf =
+  (completionTokens: number, fail?: Error) =>
+  (advance: (ms: number) => void): Engine => ({
+    ...fakeEngine(),
+    async *complete() {
+      advance(250);
+      yield { type: "ids", ids: spelledIds("<|channel|>final<|message|>Hi") };
+      advance(1000);
+      if (fail) throw fail;
+      yield { type: "ids", ids: spelledIds("<|return|>") };
+      const usage = { promptTokens: 100, completionTokens };
+      yield { type: "finish", reason: "stop", nativeReason: "stop", usage };
+    },
+  });
 
-test("a turn is in each of them, in the conventions' buckets", () => {
-  const { registry, observe } = metersOf();
-  observe({ seconds: 1.25, firstTokenSeconds: 0.25, usage: USAGE, error: undefined });
-  const lines = registry.toText().split("\n");
+test("a turn is in each of them, in the conventions' buckets", async () => {
+  const lines = (await metricsOf(engineOf(11))).split("\n");
   expect(lines).toEqual(
     expect.arrayContaining([
       `gen_ai_server_request_duration_seconds_bucket{${LABELS},le="0.64"} 0`,
       `gen_ai_server_request_duration_seconds_bucket{${LABELS},le="1.28"} 1`,
+      `gen_ai_server_time_to_first_token_seconds_bucket{${LABELS},le="0.1"} 0`,
       `gen_ai_server_time_to_first_token_seconds_bucket{${LABELS},le="0.25"} 1`,
       // One second for ten tokens.
       `gen_ai_server_time_per_output_token_seconds_bucket{${LABELS},le="0.1"} 1`,
@@ -52,32 +68,35 @@ test("a turn is in each of them, in the conventions' buckets", () => {
   );
 });
 
-test("a turn that failed has its kind of error, and no tokens", () => {
-  const { registry, observe } = metersOf();
-  observe({ seconds: 1, firstTokenSeconds: 0.5, usage: undefined, error: new TypeError("words") });
-  const text = registry.toText();
+test("a turn that failed has its kind of error, and no tokens", async () => {
+  const text = await metricsOf(engineOf(11, new EngineError("overloaded", "words")));
   expect(text).toContain(
-    `gen_ai_server_request_duration_seconds_count{${LABELS},error_type="TypeError"} 1`,
+    `gen_ai_server_request_duration_seconds_count{${LABELS},error_type="overloaded"} 1`,
   );
   expect(text).not.toContain("gen_ai_client_token_usage_sum");
   expect(text).not.toContain("words");
 });
 
-test("a turn of one token has no time per token", () => {
-  const { registry, observe } = metersOf();
-  const usage = { ...USAGE, completionTokens: 1 };
-  observe({ seconds: 1, firstTokenSeconds: 0.5, usage, error: undefined });
-  expect(registry.toText()).not.toContain("time_per_output_token_seconds_count");
+test("a turn of one token has no time per token", async () => {
+  const text = await metricsOf(engineOf(1));
+  expect(text).toContain("gen_ai_server_time_to_first_token_seconds_count");
+  expect(text).not.toContain("time_per_output_token_seconds_count");
 });
 
-test("a tool that the gateway runs has the time from its call to its result", () => {
-  const registry = createRegistry();
-  const meters = createGenAiMeters(registry);
-  observeTool(meters, "python", 0.3, false);
-  observeTool(meters, "python", 9, true);
+test("a tool that the gateway runs has the time from its call to its result", async () => {
+  const call = "<|channel|>analysis to=python code<|message|>print(1)<|call|>";
+  const engine = scriptedEngine([call, call, "<|channel|>final<|message|>Hi.<|return|>"]);
+  const text = await metricsOf(
+    () => engine,
+    (index, advance) => {
+      advance(index === 0 ? 300 : 9000);
+      if (index === 0) return "1";
+      throw new Error("broken");
+    },
+  );
   const labels = 'gen_ai_tool_name="python",gen_ai_tool_type="extension"';
   const name = "gen_ai_execute_tool_duration_seconds";
-  expect(registry.toText().split("\n")).toEqual(
+  expect(text.split("\n")).toEqual(
     expect.arrayContaining([
       `${name}_bucket{${labels},le="0.16"} 0`,
       `${name}_bucket{${labels},le="0.32"} 1`,

@@ -1,31 +1,11 @@
 /** Turns without an OpenTelemetry SDK. */
 import { afterAll, expect, test, vi } from "vitest";
-import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
 import { startTracing } from "../../src/node/telemetry/start-tracing.ts";
-import type { Model } from "../../src/index.ts";
-import { fakeEngine } from "../helpers/fake-engine.ts";
 import { startTestGateway, testLog } from "../helpers/gateway.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { createModels } from "../../src/models/models.ts";
-import { turnWith } from "../helpers/turns.ts";
 
 afterAll(() => {
   vi.doUnmock("@opentelemetry/sdk-node");
-});
-
-const never = new AbortController().signal;
-
-test("a turn is returned unchanged and is not observed", () => {
-  const models = createModels([{ id: "m", engine: fakeEngine() }], { newCallId: () => "call_1" });
-  const run = vi.fn<Model["run"]>(() => (async function* nothing() {})());
-  const [traced] = traceModels(
-    { ...models, all: models.all.map((model) => ({ ...model, run })), find: () => undefined },
-    { capturesContent: true },
-  ).all;
-  const turn = turnWith();
-  traced?.run(turn, never);
-  expect(run).toHaveBeenCalledWith(turn, never, undefined);
-  expect(run.mock.calls[0]?.[0]).toBe(turn);
 });
 
 test("the engine gets no headers, whatever the client has sent", async () => {

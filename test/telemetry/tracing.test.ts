@@ -1,16 +1,14 @@
 /** Traces as a collector receives them, from a running gateway with OpenTelemetry's own SDK. */
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { context, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import * as z from "zod";
-import { createEngine, EngineError } from "../../src/index.ts";
-import { createModels } from "../../src/models/models.ts";
+import { createEngine, type Engine, EngineError } from "../../src/index.ts";
 import { serveGateway, type Gateway } from "../../src/node/server/serve.ts";
-import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
-import { collectTurn } from "../../src/turn/collect.ts";
-import { fakeTool, turnWithTools } from "../helpers/fake-tool.ts";
+import { appOf } from "../helpers/app.ts";
+import { fakeTool } from "../helpers/fake-tool.ts";
 import { type FakeUpstream, startFakeUpstream } from "../helpers/fake-upstream.ts";
 import { startTestGateway, testLog, testSettings } from "../helpers/gateway.ts";
 import {
@@ -21,7 +19,6 @@ import {
 import { pngOf } from "../helpers/png.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
-import { turnWith } from "../helpers/turns.ts";
 import { sendDescription, startVisionServer } from "../helpers/vision-server.ts";
 import { toFrame, toServerInfo } from "../helpers/vllm-server.ts";
 
@@ -88,7 +85,7 @@ afterAll(async () => {
   for (const name of VARIABLES) delete process.env[name];
 });
 
-/** Of the running test: spans arrive late, those of other tests among them. */
+/** The trace of the running test: spans of earlier tests arrive late. */
 let traceId = "";
 let fromClient: Record<string, string> = {};
 
@@ -110,17 +107,11 @@ function ask(body: object, headers: Record<string, string> = {}): Promise<Respon
   });
 }
 
-/** Once there are so many of this trace. */
+/** The spans of a trace, once it has this many. */
 async function spansOf(count: number, id = traceId): Promise<readonly ReceivedSpan[]> {
   const own = () => receiver.spans.filter((span) => span.traceId === id);
   await expect.poll(() => own().length).toBeGreaterThanOrEqual(count);
   return own();
-}
-
-/** A turn without a request around it, in the trace of the test. */
-function inTrace<T>(work: () => T): T {
-  const parent = trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: PARENT, traceFlags: 1 });
-  return context.with(parent, work);
 }
 
 function find(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
@@ -324,16 +315,28 @@ describe("a request", () => {
 });
 
 describe("a turn", () => {
-  const never = new AbortController().signal;
-
-  function traced(
-    engine: Parameters<typeof createModels>[0][number]["engine"],
-    capturesContent = false,
+  /** A request to an application of this engine, in the trace of the test. */
+  async function send(
+    engine: Engine,
+    body: object = {},
+    {
+      deps = {},
+      settings = {},
+      headers = {},
+    }: {
+      deps?: Parameters<typeof appOf>[2];
+      settings?: Readonly<Record<string, unknown>>;
+      headers?: Readonly<Record<string, string>>;
+    } = {},
   ) {
-    const models = createModels([{ id: "m", engine }], { newCallId: () => "call_1" });
-    const [model] = traceModels(models, { capturesContent }).all;
-    if (model === undefined) throw new Error("no model");
-    return model;
+    return appOf(testSettings(settings), [{ id: "m", engine }], deps).request(
+      "/v1/chat/completions",
+      {
+        method: "POST",
+        headers: { ...fromClient, ...headers },
+        body: JSON.stringify({ messages: [{ role: "user", content: "hi" }], ...body }),
+      },
+    );
   }
 
   test("has spans of the tools that it runs", async () => {
@@ -341,8 +344,9 @@ describe("a turn", () => {
       "<|channel|>analysis to=python code<|message|>print(1)<|call|>",
       "<|channel|>final<|message|>One.<|return|>",
     ]);
-    await inTrace(() => collectTurn(traced(engine).run(turnWithTools([fakeTool()]), never)));
-    const spans = await spansOf(4);
+    const deps = { toolbox: { python: () => fakeTool() } };
+    await (await send(engine, { tools: [{ type: "code_interpreter" }] }, { deps })).text();
+    const spans = await spansOf(5);
     const turn = find(spans, "chat m");
     const tool = find(spans, "execute_tool python");
     expect(tool).toMatchObject({
@@ -355,10 +359,10 @@ describe("a turn", () => {
   test("that fails records the kind of failure, but no text", async () => {
     const error = new EngineError("overloaded", "the prompt `secret` came too early");
     const engine = scriptedEngine([{ write: "<|channel|>final<|message|>One", fail: error }]);
-    const failing = inTrace(() => collectTurn(traced(engine).run(turnWith(), never)));
-    await expect(failing).rejects.toBe(error);
-    const spans = await spansOf(2);
-    for (const { attributes, status } of spans) {
+    expect((await send(engine)).status).toBe(503);
+    const spans = await spansOf(3);
+    for (const name of ["chat m", "text_completion m"]) {
+      const { attributes, status } = find(spans, name);
       expect(attributes).toMatchObject({
         "error.type": "overloaded",
         "harmony_gateway.outcome": "failed",
@@ -370,20 +374,20 @@ describe("a turn", () => {
 
   test("whose reader disconnects ends all of its spans", async () => {
     const engine = scriptedEngine([{ write: "<|channel|>final<|message|>One two", hang: true }]);
-    for await (const event of inTrace(() => traced(engine).run(turnWith(), never))) {
-      if (event.type === "part-delta") break;
-    }
-    const spans = await spansOf(2);
+    const reader = (await send(engine, { stream: true })).body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    const spans = await spansOf(3);
     expect(find(spans, "chat m").attributes).toMatchObject({
       "harmony_gateway.outcome": "cancelled",
     });
+    expect(find(spans, "text_completion m")).toBeDefined();
     expect(engine.open).toBe(0);
   });
 
   test("records prompts and answers only if the operator enables it", async () => {
-    const engine = scriptedEngine([ANSWER]);
-    await inTrace(() => collectTurn(traced(engine, true).run(turnWith(), never)));
-    const { attributes } = find(await spansOf(2), "chat m");
+    await send(scriptedEngine([ANSWER]), {}, { deps: { tracesContent: true } });
+    const { attributes } = find(await spansOf(3), "chat m");
     expect(JSON.parse(String(attributes["gen_ai.input.messages"])).at(-1)).toEqual({
       role: "user",
       parts: [{ type: "text", content: "hi" }],
@@ -400,9 +404,18 @@ describe("a turn", () => {
   });
 
   test("that is private has no prompt and answer in its span even then", async () => {
-    const turn = { ...turnWith(), isPrivate: true };
-    await inTrace(() => collectTurn(traced(scriptedEngine([ANSWER]), true).run(turn, never)));
-    const { attributes } = find(await spansOf(2), "chat m");
+    const keys = [{ name: "alice", sha256: hash("sha256", "hg-1"), record: false }];
+    const response = await send(
+      scriptedEngine([ANSWER]),
+      {},
+      {
+        deps: { tracesContent: true },
+        settings: { keys },
+        headers: { authorization: "Bearer hg-1" },
+      },
+    );
+    expect(response.status).toBe(200);
+    const { attributes } = find(await spansOf(3), "chat m");
     expect(attributes).not.toHaveProperty(["gen_ai.input.messages"]);
     expect(attributes).not.toHaveProperty(["gen_ai.output.messages"]);
   });
