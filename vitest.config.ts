@@ -109,6 +109,7 @@ export default defineConfig({
             "test/api/messages/route.test.ts",
             "test/api/responses/{background,reasoning,route,stored}.test.ts",
             "test/clients/*.test.ts",
+            "test/never-silently-wrong/restored-reasoning.test.ts",
             "test/runtime/*.test.ts",
           ],
           isolate,

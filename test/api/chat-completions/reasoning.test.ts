@@ -16,8 +16,6 @@ function loopEngine(...names: string[]) {
 
 describe("a three-step loop keeps its reasoning, whatever the client sends back", () => {
   const clients: [string, (reply: ChatMessage) => object, string][] = [
-    ["everything", (reply) => reply, "sent"],
-    ["nothing but the calls", forgetful, "stored"],
     [
       "empty reasoning_details",
       (reply) => ({ ...forgetful(reply), reasoning_details: [] }),
@@ -120,67 +118,27 @@ describe("a three-step loop keeps its reasoning, whatever the client sends back"
   }
 });
 
-test("reasoning is restored at its original position", async () => {
+test("several calls of one message follow the encrypted reasoning that led to them", async () => {
+  const call = (n: number) =>
+    `<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":${n}}<|call|>`;
   const engine = scriptedEngine([
-    "<|channel|>analysis<|message|>First.<|end|><|start|>assistant" +
-      "<|channel|>analysis<|message|>Second.<|end|><|start|>assistant" +
-      "<|channel|>commentary<|message|>One moment.<|end|><|start|>assistant" +
-      '<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":1}<|call|>',
+    `<|channel|>analysis<|message|>Both.<|end|><|start|>assistant${call(1)}`,
+    call(2),
+    "<|channel|>final<|message|>Not asked for.<|return|>",
     "<|channel|>final<|message|>Done.<|return|>",
   ]);
-  await runLoop(createTestApp({ engine }).post, { remember: forgetful });
-  expect(engine.prompts[1]).toContain(
-    "<|start|>user<|message|>Go.<|end|>" +
-      "<|start|>assistant<|channel|>analysis<|message|>First.<|end|>" +
-      "<|start|>assistant<|channel|>analysis<|message|>Second.<|end|>" +
-      "<|start|>assistant<|channel|>commentary<|message|>One moment.<|end|>" +
-      '<|start|>assistant<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":1}<|call|>' +
-      "<|start|>functions.step to=assistant<|channel|>commentary<|message|>ok<|end|><|start|>assistant",
+  const app = createTestApp({
+    engine,
+    settings: { sampleMoreCalls: true, reasoningPolicy: "sealed", sealingKeys: SEALING },
+  });
+  const { outcomes } = await runLoop(app.post);
+  expect(outcomes).toEqual([null, "sealed"]);
+  expect(engine.prompts.at(-1)).toMatch(
+    /analysis<\|message\|>Both\.<\|end\|>[^{]*\{"n":1\}<\|call\|>[^{]*\{"n":2\}<\|call\|>.*ok.*ok/s,
   );
 });
 
-test("several calls of one message follow the reasoning that led to them", async () => {
-  const call = (n: number) =>
-    `<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":${n}}<|call|>`;
-  for (const reasoningPolicy of ["raw", "sealed"]) {
-    const engine = scriptedEngine([
-      `<|channel|>analysis<|message|>Both.<|end|><|start|>assistant${call(1)}`,
-      call(2),
-      "<|channel|>final<|message|>Not asked for.<|return|>",
-      "<|channel|>final<|message|>Done.<|return|>",
-    ]);
-    const app = createTestApp({
-      engine,
-      settings: { sampleMoreCalls: true, reasoningPolicy, sealingKeys: SEALING },
-    });
-    const remember = reasoningPolicy === "raw" ? forgetful : (reply: ChatMessage) => reply;
-    const { outcomes } = await runLoop(app.post, { remember });
-    expect(outcomes).toEqual([null, reasoningPolicy === "raw" ? "stored" : "sealed"]);
-    expect(engine.prompts.at(-1)).toMatch(
-      /analysis<\|message\|>Both\.<\|end\|>[^{]*\{"n":1\}<\|call\|>[^{]*\{"n":2\}<\|call\|>.*ok.*ok/s,
-    );
-  }
-});
-
 describe("once a turn is finished", () => {
-  test.each([
-    ["a forgetful client", forgetful],
-    ["a faithful client", (reply: ChatMessage) => reply],
-  ])("lost reasoning stays lost in a second loop: %s", async (_, remember) => {
-    const engine = loopEngine("one", "two");
-    const app = createTestApp({ engine });
-    const { messages } = await runLoop(app.post, { remember });
-    const second = await runLoop(app.post, { remember, messages });
-    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual([
-      ...WHOLE,
-      [],
-      ["two 1"],
-      ["two 1", "two 2"],
-      ["two 1", "two 2", "two 3"],
-    ]);
-    expect(second.outcomes[0]).toBe(null);
-  });
-
   test("its reasoning is not looked up", async () => {
     const asked: string[] = [];
     const engine = loopEngine("one", "two");
@@ -214,83 +172,6 @@ describe("once a turn is finished", () => {
       ],
     });
     expect(analysisIn(engine.prompts[1])).toEqual(["one 1"]);
-  });
-
-  test("a user who interrupts a loop does not end it", async () => {
-    const engine = loopEngine("one");
-    const app = createTestApp({ engine });
-    const messages: object[] = [{ role: "user", content: "Go." }];
-    const first = await readChatMessage(await app.post({ messages, tools: [STEP_TOOL] }));
-    messages.push(forgetful(first), {
-      role: "tool",
-      tool_call_id: first.tool_calls?.[0]?.id,
-      content: "ok",
-    });
-    messages.push({ role: "user", content: "Hurry up." });
-    await app.post({ messages, tools: [STEP_TOOL] });
-    expect(analysisIn(engine.prompts[1])).toEqual(["one 1"]);
-  });
-});
-
-describe("reasoning that the client sends", () => {
-  test("is never overridden by or joined with stored reasoning", async () => {
-    const engine = loopEngine("one");
-    const app = createTestApp({ engine });
-    const { outcomes } = await runLoop(app.post, {
-      remember: (reply) => ({ ...forgetful(reply), reasoning: "Edited." }),
-    });
-    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual([
-      [],
-      ["Edited."],
-      ["Edited.", "Edited."],
-      ["Edited.", "Edited.", "Edited."],
-    ]);
-    expect(outcomes).toEqual([null, "sent", "sent", "sent"]);
-  });
-
-  test("in some steps leaves the others to the store, and the worst outcome is reported", async () => {
-    const engine = loopEngine("one");
-    const app = createTestApp({ engine });
-    let steps = 0;
-    const { outcomes } = await runLoop(app.post, {
-      remember: (reply) => (steps++ === 1 ? forgetful(reply) : reply),
-    });
-    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
-    expect(outcomes).toEqual([null, "sent", "stored", "stored"]);
-    expect(await app.counter('reasoning_returned_total{outcome="sent"}')).toBe(4);
-    expect(await app.counter('reasoning_returned_total{outcome="stored"}')).toBe(2);
-  });
-});
-
-describe("calls that the gateway does not know", () => {
-  test("count as lost, and the request is answered", async () => {
-    const engine = scriptedEngine(["<|channel|>final<|message|>Done.<|return|>"]);
-    const app = createTestApp({ engine });
-    const response = await app.post({
-      messages: [
-        { role: "user", content: "Go." },
-        {
-          role: "assistant",
-          tool_calls: [
-            { id: "call_elsewhere", type: "function", function: { name: "step", arguments: "{}" } },
-          ],
-        },
-        { role: "tool", tool_call_id: "call_elsewhere", content: "ok" },
-      ],
-      tools: [STEP_TOOL],
-    });
-    expect((await readChatMessage(response)).content).toBe("Done.");
-    expect(response.headers.get("x-harmony-cot")).toBe("lost");
-    expect(await app.counter('reasoning_returned_total{outcome="lost"}')).toBe(1);
-  });
-
-  test("a call without reasoning is not counted", async () => {
-    const engine = scriptedEngine([
-      '<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":1}<|call|>',
-      "<|channel|>final<|message|>Done.<|return|>",
-    ]);
-    const { outcomes } = await runLoop(createTestApp({ engine }).post, { remember: forgetful });
-    expect(outcomes).toEqual([null, null]);
   });
 });
 

@@ -427,26 +427,6 @@ describe("thinking that is sent back", () => {
     expect(analysisIn(prompt)).toEqual(text === "" ? [] : [text]);
     expect(headers.get("x-harmony-cot")).toBe(outcome);
   });
-
-  test("is restored from the store if the client sends none, whatever the policy", async () => {
-    const { engine, send } = gatewayWith([ANALYSIS + CALL, ANSWER], { reasoningPolicy: "none" });
-    const first = z
-      .object({
-        content: z.tuple([z.looseObject({ type: z.literal("tool_use"), id: z.string() })]),
-      })
-      .parse(await (await send({ tools: [STEP] })).json());
-    const [call] = first.content;
-    const response = await send({
-      tools: [STEP],
-      messages: [
-        HELLO,
-        { role: "assistant", content: [call] },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: call.id, content: "ok" }] },
-      ],
-    });
-    expect(analysisIn(engine.prompts[1])).toEqual(["Hm."]);
-    expect(response.headers.get("x-harmony-cot")).toBe("stored");
-  });
 });
 
 describe("request options", () => {

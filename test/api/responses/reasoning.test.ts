@@ -76,36 +76,12 @@ describe("sources of reasoning", () => {
     expect(response.headers.get("x-harmony-cot")).toBe(outcome);
   });
 
-  test("stored reasoning is restored before the preamble", async () => {
-    const { prompt } = await afterOneCall(
-      {},
-      { carry: (item) => (item.type === "reasoning" ? undefined : item) },
-    );
-    expect(prompt).toContain(
-      "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary<|message|>One moment.<|end|>",
-    );
-  });
-
   const call = " to=functions.step<|channel|>commentary <|constrain|>json<|message|>{}";
   const analysis = (text: string) =>
     `<|channel|>analysis<|message|>${text}<|end|><|start|>assistant`;
   const forget: Carrier = {
     carry: (item) => (item.type === "reasoning" ? undefined : item),
   };
-
-  test.each([
-    [
-      "around a preamble, and behind the call",
-      `${analysis("One.")}<|channel|>commentary<|message|>Wait.<|end|><|start|>assistant${analysis("Two.")}${call}`,
-    ],
-    ["behind the call alone", call],
-  ])("what was kept goes where it was: %s", async (_, written) => {
-    const script = `${written}<|end|><|start|>assistant<|channel|>analysis<|message|>Three.<|end|>`;
-    const { prompt } = await afterOneCall({}, forget, [`${script}<|return|>`, ANSWER]);
-    expect(prompt).toContain(
-      `${written}<|call|><|start|>assistant<|channel|>analysis<|message|>Three.<|end|><|start|>functions.step`,
-    );
-  });
 
   test("reasoning before an answer is not rendered again after it", async () => {
     const answer = "<|channel|>final<|message|>Done.<|end|><|start|>assistant";
@@ -115,22 +91,6 @@ describe("sources of reasoning", () => {
     ]);
     expect(prompt).not.toContain("Old.");
     expect(prompt).toContain(`${answer}${analysis("New.")}${call}<|call|>`);
-  });
-
-  test("lost reasoning is reported, and the request is answered", async () => {
-    const engine = scriptedEngine([ANSWER]);
-    const app = responsesApp({ engine });
-    const response = await app.send("POST", "/v1/responses", {
-      model: MODEL,
-      tools: TOOLS,
-      input: [
-        { role: "user", content: "Go." },
-        { type: "function_call", call_id: "call_elsewhere", name: "step", arguments: "{}" },
-        { type: "function_call_output", call_id: "call_elsewhere", output: "ok" },
-      ],
-    });
-    expect(response.status).toBe(200);
-    expect(response.headers.get("x-harmony-cot")).toBe("lost");
   });
 
   test.each([
