@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CompletionRequest, EngineEvent } from "../../../src/index.ts";
-import type { Sampling } from "../../../src/engines/sampling.ts";
-import type { NativeLlama } from "../../../src/node/llama/engine.ts";
+import { explainLoadFailure, toTokenLogprob } from "../../../src/node/llama/engine.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../../src/tokenizer/index.ts";
 import { spelledIds, spelledPrompt, spelledRequest } from "../../helpers/spelled.ts";
 import { createTinyEngine, describeWithLlama } from "../../helpers/tiny-llama.ts";
@@ -22,7 +21,7 @@ const ANSWER = "Hello!👩‍🚀 This is toy text bye<|return|>";
 const never = new AbortController().signal;
 
 describeWithLlama("llama.cpp in process", () => {
-  let engine: NativeLlama;
+  let engine: Awaited<ReturnType<typeof createTinyEngine>>;
 
   beforeAll(async () => {
     engine = await createTinyEngine();
@@ -32,7 +31,7 @@ describeWithLlama("llama.cpp in process", () => {
   afterAll(() => engine.close());
 
   interface Extra extends Omit<Partial<CompletionRequest>, "sampling"> {
-    readonly sampling?: Partial<Sampling>;
+    readonly sampling?: Partial<CompletionRequest["sampling"]>;
   }
 
   function requestFor(text: string, { sampling, ...extra }: Extra = {}): CompletionRequest {
@@ -320,5 +319,59 @@ describeWithLlama("llama.cpp in process", () => {
     const prompt = { ...spelledPrompt(""), ids: [...ids, ...typed] };
     const { finish } = await collect("", { prompt, maxTokens: 1 });
     expect(finish?.usage?.promptTokens).toBe(ids.length + typed.length);
+  });
+});
+
+describe("log probabilities", () => {
+  const probabilities = new Map([
+    [7, 0.5],
+    [8, 0.3],
+    [9, 0.2],
+  ]);
+
+  it("are the logarithms of the probabilities at temperature 1", () => {
+    expect(toTokenLogprob(8, probabilities, 1, 2)).toEqual({
+      id: 8,
+      logprob: expect.closeTo(Math.log(0.3), 10),
+      top: [
+        { id: 7, logprob: expect.closeTo(Math.log(0.5), 10) },
+        { id: 8, logprob: expect.closeTo(Math.log(0.3), 10) },
+      ],
+    });
+  });
+
+  it("are those of the model whatever the temperature was", () => {
+    const temperature = 0.5;
+    const sharpened = Array.from(probabilities, ([id, p]) => [id, p ** (1 / temperature)] as const);
+    const sum = sharpened.reduce((total, [, p]) => total + p, 0);
+    const sampled = new Map(sharpened.map(([id, p]) => [id, p / sum]));
+    const plain = toTokenLogprob(9, probabilities, 1, 3);
+    const { logprob, top } = toTokenLogprob(9, sampled, temperature, 3);
+    expect(logprob).toBeCloseTo(plain.logprob, 10);
+    expect(top.map(({ id }) => id)).toEqual([7, 8, 9]);
+    for (const [rank, each] of top.entries()) {
+      expect(each.logprob).toBeCloseTo(plain.top[rank]?.logprob ?? 0, 10);
+    }
+  });
+
+  it("do not divide by zero if the likeliest token is taken", () => {
+    expect(toTokenLogprob(7, probabilities, 0, 0)).toEqual({
+      id: 7,
+      logprob: expect.closeTo(Math.log(0.5), 10),
+      top: [],
+    });
+  });
+});
+
+describe("a failure to load", () => {
+  it.each([
+    ['Invalid GGUF magic. Expected "GGUF" but got "<!DO".', "m.gguf is not a GGUF file"],
+    ["A context size of 131072 is too large for the available VRAM", "does not fit in memory"],
+    ["ENOENT: no such file or directory, open 'm.gguf'", "There is no file m.gguf."],
+    ["EACCES: permission denied, open 'm.gguf'", "may not read m.gguf"],
+    ["EISDIR: illegal operation on a directory, read", "m.gguf is a folder."],
+    ["something new", "llama.cpp cannot load m.gguf: something new"],
+  ])("%s is explained", (message, sentence) => {
+    expect(explainLoadFailure(new Error(message), "m.gguf").message).toContain(sentence);
   });
 });

@@ -12,14 +12,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startCapture } from "../../../src/node/telemetry/capture.ts";
-import { readRecord } from "../../../src/node/replay/read-record.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
-import type { RecordEntry } from "../../../src/telemetry/record/entry.ts";
-import { createRecordedApp } from "../../helpers/recorded-app.ts";
+import { replay } from "../../helpers/command-io.ts";
+import { testLog } from "../../helpers/gateway.ts";
+import { createRecordedApp, type RecordedApp } from "../../helpers/recorded-app.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 
 const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
 const HELLO = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content: "Hi" }] };
+
+type RecordEntry = RecordedApp["entries"][number];
 
 function newFolder(): string {
   return mkdtempSync(join(tmpdir(), "capture-"));
@@ -52,8 +53,8 @@ async function withEvents(
 }
 
 async function capture(folder: string, turns: number, maxBytes = 1_000_000, ids?: string) {
-  const warned: string[] = [];
-  const log = createLog({ level: "warn", now: Date.now, write: (line) => warned.push(line) });
+  const warned: Record<string, unknown>[] = [];
+  const log = testLog(warned, "warn");
   const app = createRecordedApp({ engine: scriptedEngine(() => FINAL) });
   const writer = await startCapture(app.recorder, { folder, maxBytes, log });
   for (let turn = 0; turn < turns; turn++) {
@@ -72,14 +73,14 @@ test("each turn is a file that only its owner can read, and that can be read aga
   for (const name of names) {
     expect(name).toMatch(/^20260131T120000000Z-\d+-req_\w+\.json$/);
     expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
-    const record = readRecord(readFileSync(join(folder, name), "utf8"));
-    expect(record?.end?.outcome).toBe("stop");
+    const record: unknown = JSON.parse(readFileSync(join(folder, name), "utf8"));
+    expect(await replay(record)).toMatchObject({ differences: [], skipped: [] });
   }
 });
 
 test("a turn can be written again on request, into the same file", async () => {
   const folder = newFolder();
-  const log = createLog({ level: "silent", now: Date.now, write: () => undefined });
+  const log = testLog();
   const app = createRecordedApp({ engine: scriptedEngine(() => FINAL) });
   const writer = await startCapture(app.recorder, { folder, maxBytes: 1_000_000, log });
   await (await app.post("/v1/chat/completions", HELLO)).text();
@@ -91,14 +92,14 @@ test("a turn can be written again on request, into the same file", async () => {
   expect(path).toBe(join(folder, names[0] ?? ""));
   rmSync(path);
   expect(await writer.save(entry)).toBe(path);
-  expect(readRecord(readFileSync(path, "utf8"))?.end?.outcome).toBe("stop");
+  expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ end: { outcome: "stop" } });
   await writer.close();
 });
 
-test("a turn that cannot be written is reported to whoever asked for it, and the next one is written", async () => {
+test("a turn that cannot be written is an error for the caller, and the next one is written", async () => {
   const folder = newFolder();
-  const warned: string[] = [];
-  const log = createLog({ level: "warn", now: Date.now, write: (line) => warned.push(line) });
+  const warned: Record<string, unknown>[] = [];
+  const log = testLog(warned, "warn");
   const app = createRecordedApp({ engine: scriptedEngine(() => FINAL) });
   const writer = await startCapture(app.recorder, { folder, maxBytes: 1_000_000, log });
   await (await app.post("/v1/chat/completions", HELLO)).text();
@@ -115,7 +116,7 @@ test("a turn that cannot be written is reported to whoever asked for it, and the
 
 test("a long turn is written in chunks", async () => {
   const folder = newFolder();
-  const log = createLog({ level: "silent", now: Date.now, write: () => undefined });
+  const log = testLog();
   const app = createRecordedApp({ engine: scriptedEngine(() => FINAL) });
   const writer = await startCapture(app.recorder, { folder, maxBytes: 10_000_000, log });
   await (await app.post("/v1/chat/completions", { ...HELLO, stream: true })).text();
@@ -129,7 +130,7 @@ test("a long turn is written in chunks", async () => {
     most = Math.max(most, made - statSync(`${path}.part`).size);
   });
   expect(await writer.save(long)).toBe(path);
-  expect(readRecord(readFileSync(path, "utf8"))?.answer?.events).toHaveLength(5000);
+  expect(JSON.parse(readFileSync(path, "utf8")).answer.events).toHaveLength(5000);
   expect(most).toBeLessThan(2_000_000);
   await writer.close();
 });
@@ -161,7 +162,7 @@ test("a turn larger than the limit is not written, which is logged once", async 
   const { warned } = await capture(folder, 2, 100);
   expect(readdirSync(folder)).toEqual([]);
   expect(warned).toHaveLength(1);
-  expect(warned[0]).toContain("a turn is larger than captureMaxBytes");
+  expect(JSON.stringify(warned)).toContain("a turn is larger than captureMaxBytes");
 });
 
 /** The name of a capture of an earlier process. */
@@ -185,13 +186,13 @@ test("S27: where an old file cannot be deleted, nothing is written beyond the bo
   const { warned } = await capture(folder, 2, bytes);
   expect(readdirSync(folder)).toEqual([OLD]);
   expect(warned).toHaveLength(1);
-  expect(warned[0]).toContain("older files cannot be deleted to make room");
+  expect(JSON.stringify(warned)).toContain("older files cannot be deleted to make room");
 });
 
 test("S27: the folder stays within its bound while a turn is written", async () => {
   const folder = newFolder();
   writeFileSync(join(folder, OLD), "x".repeat(900_000));
-  const log = createLog({ level: "silent", now: Date.now, write: () => undefined });
+  const log = testLog();
   const app = createRecordedApp({ engine: scriptedEngine(() => FINAL) });
   const writer = await startCapture(app.recorder, { folder, maxBytes: 1_000_000, log });
   await (await app.post("/v1/chat/completions", { ...HELLO, stream: true })).text();
