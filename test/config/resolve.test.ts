@@ -1,19 +1,19 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { toBackends } from "../../src/config/backends.ts";
+import * as z from "zod";
 import {
+  createGateway,
   ENGINE_KINDS,
+  type GatewayOptions,
   resolveSettings,
   type SettingInput,
   SettingsError,
   settingsSchema,
 } from "../../src/index.ts";
-import { describedSettings } from "../../src/config/describe.ts";
-import { withoutSecrets } from "../../src/config/without-secrets.ts";
-import { isLoopback } from "../../src/config/loopback.ts";
-import { suggest } from "../../src/config/suggest.ts";
-import { fromText } from "../../src/config/from-text.ts";
 import { DEFAULT_STEERING } from "../../src/turn/steering/settings.ts";
-import { storeForms } from "../../src/config/settings/store.ts";
+import { runCommand } from "../helpers/command-io.ts";
 
 const HASH = "0123456789abcdef".repeat(4);
 const SEALING_KEY = "A".repeat(43);
@@ -40,23 +40,6 @@ function problemsOf(values: Record<string, unknown>, deployment = { public: fals
 test("without anything given, the defaults serve the demo engine to this machine", () => {
   const settings = resolveSettings([], { public: false });
   expect(settings).toMatchObject({ host: "127.0.0.1", port: 8787, engine: "demo", keys: [] });
-  expect(toBackends(settings)).toEqual([
-    {
-      name: "demo",
-      engine: "demo",
-      url: undefined,
-      model: "openai/gpt-oss-20b",
-      findsModel: false,
-      engineKey: undefined,
-      servedName: "openai/gpt-oss-20b",
-      aliases: [],
-      contextLength: undefined,
-      maxConcurrent: undefined,
-      tokenEndpoint: false,
-      headers: undefined,
-      extraBody: undefined,
-    },
-  ]);
 });
 
 test("the schema is built once", () => {
@@ -67,7 +50,7 @@ test.each<Record<string, unknown>>([
   {},
   { port: 1, host: undefined, keys: [`alice:${HASH}`], backends: [{ engine: "demo" }] },
   { mcpServers: { docs: { url: "https://mcp.example" } }, aliases: ["a"], inspect: true },
-])("%j are the settings that the schema makes of it, in its order", (values) => {
+])("%j becomes the settings of the schema, in its order", (values) => {
   const settings = resolveSettings(given(values), { public: false });
   expect(JSON.stringify(settings)).toBe(JSON.stringify(settingsSchema.parse(values)));
 });
@@ -120,7 +103,11 @@ describe("a wrong value names its source and what was expected", () => {
       { date: "2026-02-30" },
       '--date: expected today, none or a day such as 2026-01-31, got "2026-02-30".',
     ],
-    ["another store", { store: "mysql://x" }, `--store: expected memory, ${storeForms()}.`],
+    [
+      "another store",
+      { store: "mysql://x" },
+      "--store: expected memory, sqlite:PATH, redis://HOST, postgres://HOST/DATABASE, d1:BINDING or kv:BINDING.",
+    ],
     [
       "a key that is no hash",
       { keys: ["alice:secret"] },
@@ -243,7 +230,7 @@ describe("a wrong value names its source and what was expected", () => {
       "--keys: keys[0].expires: expected a date such as 2026-12-31, or a time with its zone such as 2026-12-31T18:00:00Z.",
     ],
     [
-      "a lock of what is no value",
+      "a lock of a field without a value of its own",
       { presets: { review: { model: "gpt-oss-20b", lock: ["instructions"] } } },
       "--presets: presets.review.lock[0]: expected one of effort, temperature, topP, topK, minP, frequencyPenalty, presencePenalty, repetitionPenalty, maxOutputTokens.",
     ],
@@ -282,7 +269,7 @@ describe("a wrong value names its source and what was expected", () => {
       "visionUrl: needs visionModel, the name of the model there.",
     ],
     [
-      "hosts of images that nobody describes",
+      "hosts of images without a model that describes them",
       { mediaHosts: ["any"] },
       "mediaHosts: has no effect without visionUrl.",
     ],
@@ -337,7 +324,7 @@ describe("settings that contradict each other", () => {
       "--url: has no effect with engine demo. Leave out engine, or name the server's kind.",
     ],
     [
-      "the same in a list",
+      "the address of a server that llama would hide, in a list",
       { backends: [{ engine: "llama", url: "http://gpu:8000", model: "a.gguf" }] },
       "backends: url has no effect with engine llama. Leave out engine, or name the server's kind.",
     ],
@@ -398,7 +385,7 @@ describe("settings that contradict each other", () => {
     ],
     ["processes that share a port, and not the store", { reusePort: true }, NOT_SHARED],
     [
-      "the same, with a key that has its reasoning in the store",
+      "processes that share a port, and a key that has its reasoning in the store",
       {
         reusePort: true,
         reasoningPolicy: "sealed",
@@ -423,7 +410,7 @@ describe("settings that contradict each other", () => {
 
   test.each<[string, Record<string, unknown>]>([
     ["keys make it safe to listen to others", { host: "0.0.0.0", keys: [`a:${HASH}`] }],
-    ["open says it is meant", { host: "0.0.0.0", open: true }],
+    ["open permits it", { host: "0.0.0.0", open: true }],
     ["loopback needs neither", { host: "::1" }],
     ["sealing with a key", { reasoningPolicy: "sealed", sealingKeys: [SEALING_KEY] }],
     ["a shared port and a shared store", { reusePort: true, store: "redis://a" }],
@@ -453,44 +440,52 @@ describe("settings that contradict each other", () => {
   });
 });
 
-test("several backends each have their own settings", () => {
-  const settings = resolveSettings(
-    given({
-      backends: [
-        { engine: "vllm", url: "http://a:8000", model: "gpt-oss-120b", servedName: "big" },
-        { engine: "demo", aliases: ["toy"] },
-      ],
+const served = z.object({
+  models: z.array(
+    z.object({
+      id: z.string(),
+      backends: z.array(z.object({ id: z.string(), engine: z.string() })),
     }),
-    { public: false },
-  );
-  expect(toBackends(settings)).toMatchObject([
-    { engine: "vllm", url: "http://a:8000", model: "gpt-oss-120b", servedName: "big", aliases: [] },
-    {
-      engine: "demo",
-      model: "openai/gpt-oss-20b",
-      servedName: "openai/gpt-oss-20b",
-      aliases: ["toy"],
-    },
-  ]);
+  ),
 });
 
-test("backends of one model are distinguished by their names, which are optional", () => {
-  const backends = [
+/** The models of a gateway, each with the names and kinds of its backends. */
+async function servedBy(options: GatewayOptions) {
+  const gateway = createGateway({ log: "silent", ...options });
+  const response = await gateway.fetch(new Request("http://127.0.0.1/ready"));
+  return served
+    .parse(await response.json())
+    .models.map(({ id, backends }) => [id, ...backends.map((each) => `${each.id} ${each.engine}`)]);
+}
+
+test("without an engine, the demo serves the smaller model", async () => {
+  expect(await servedBy({})).toEqual([["openai/gpt-oss-20b", "demo demo"]]);
+});
+
+test("several backends each have their own settings", async () => {
+  const backends: GatewayOptions["backends"] = [
+    { engine: "vllm", url: "http://a:8000", model: "gpt-oss-120b", servedName: "big" },
+    { engine: "demo", aliases: ["toy"] },
+  ];
+  expect(await servedBy({ backends })).toEqual([
+    ["big", "vllm vllm"],
+    ["openai/gpt-oss-20b", "demo demo"],
+  ]);
+  const presets = { short: { model: "toy" } };
+  expect(problemsOf({ backends, presets })).toEqual([]);
+});
+
+test("backends of one model are distinguished by their names, which are optional", async () => {
+  const backends: GatewayOptions["backends"] = [
     { engine: "demo" },
     { engine: "demo" },
     { engine: "demo", name: "spare" },
     { engine: "demo", servedName: "other" },
     { engine: "vllm" },
   ];
-  const names = toBackends(resolveSettings(given({ backends }), { public: false })).map(
-    ({ servedName, name }) => [servedName, name],
-  );
-  expect(names).toEqual([
-    ["openai/gpt-oss-20b", "demo"],
-    ["openai/gpt-oss-20b", "demo-2"],
-    ["openai/gpt-oss-20b", "spare"],
-    ["other", "demo"],
-    ["openai/gpt-oss-20b", "vllm"],
+  expect(await servedBy({ backends })).toEqual([
+    ["openai/gpt-oss-20b", "demo demo", "demo-2 demo", "spare demo", "vllm vllm"],
+    ["other", "demo demo"],
   ]);
 });
 
@@ -500,30 +495,16 @@ test("a key may be a short string or an object", () => {
   expect(settings.keys).toEqual([{ name: "a", sha256: HASH }, long]);
 });
 
-describe("text from flags and variables", () => {
-  test.each<[string, string, unknown]>([
-    ["port", "8080", 8080],
-    ["maxBodyBytes", "1_000_000", 1_000_000],
-    ["port", "", ""],
-    ["port", "eight", "eight"],
-    ["open", "true", true],
-    ["open", "0", false],
-    ["open", "OFF", false],
-    ["open", "perhaps", "perhaps"],
-    ["aliases", "a, b", ["a", "b"]],
-    ["aliases", "", []],
-    ["aliases", '["a,b"]', ["a,b"]],
-    ["backends", '[{"engine":"demo"}]', [{ engine: "demo" }]],
-    ["backends", "[broken", "[broken"],
-    ["engine", "vllm", "vllm"],
-    ["servedName", "12", "12"],
-  ])("%s %j is %j", (name, text, value) => {
-    const setting = describedSettings().find((each) => each.name === name);
-    expect(setting && fromText(setting, text)).toEqual(value);
-  });
-});
+/** The settings as the command `config` prints them; at the start, the log has the same. */
+async function printed(values: Record<string, unknown>) {
+  const file = join(mkdtempSync(join(tmpdir(), "settings-")), "gateway.json");
+  writeFileSync(file, JSON.stringify(values));
+  const { printed: text, errors } = await runCommand(["config", "--config", file]);
+  expect(errors).toBe("");
+  return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+}
 
-test("the settings printed at start contain no secrets", () => {
+test("the printed settings contain no secrets", async () => {
   const secrets = {
     engineKey: "SECRET-1",
     sealingKeys: ["SECRET-2".padEnd(43, "A")],
@@ -535,7 +516,7 @@ test("the settings printed at start contain no secrets", () => {
     pythonUrl: "http://user:SECRET-14@python:8080",
     keys: [`alice:${HASH}`],
   };
-  const shown = withoutSecrets(resolveSettings(given(secrets), { public: false }));
+  const shown = await printed(secrets);
   expect(shown).toMatchObject({
     engineKey: "(hidden)",
     sealingKeys: "(hidden)",
@@ -556,9 +537,7 @@ test("the settings printed at start contain no secrets", () => {
     docs: { url: "https://mcp.example/?key=SECRET-8", headers: { "x-key": "SECRET-9" } },
     program: { command: "npx", args: ["--key", "SECRET-10"], env: { KEY: "SECRET-11" } },
   };
-  const listed = withoutSecrets(
-    resolveSettings(given({ backends, mcpServers }), { public: false }),
-  );
+  const listed = await printed({ backends, mcpServers });
   expect(listed["mcpServers"]).toEqual({
     docs: { url: "https://mcp.example", headers: "(hidden)" },
     program: { command: "npx", args: "(hidden)", env: "(hidden)" },
@@ -576,28 +555,19 @@ test.each([
   ["192.168.1.2", false],
   ["127.evil.example", false],
 ])("%s is loopback: %s", (host, expected) => {
-  expect(isLoopback(host)).toBe(expected);
-});
-
-test("a suggestion is made only for similar names", () => {
-  expect(suggest("--prot", ["--port", "--host"])).toBe(" Did you mean --port?");
-  expect(suggest("--banana", ["--port", "--host"])).toBe("");
-});
-
-test("every setting is described by a sentence", () => {
-  for (const setting of describedSettings()) expect(setting.description).toMatch(/^[\w`].+\.$/);
+  expect(problemsOf({ host }).length === 0).toBe(expected);
 });
 
 describe("times longer than a timer can wait", () => {
-  const times = describedSettings().filter(({ name }) => name.endsWith("Ms"));
+  const times = Object.keys(settingsSchema.unwrap().shape).filter((name) => name.endsWith("Ms"));
 
   test("the schema has settings in milliseconds", () => {
-    expect(times.map(({ name }) => name)).toEqual(
+    expect(times).toEqual(
       expect.arrayContaining(["keepAliveMs", "connectTimeoutMs", "shutdownGraceMs"]),
     );
   });
 
-  test.each(times.map(({ name }) => name))("%s is refused by name", (name) => {
+  test.each(times)("%s is refused by name", (name) => {
     expect(problemsOf({ [name]: 2_147_483_647 })).toEqual([]);
     expect(problemsOf({ [name]: 2_147_483_648 })).toEqual([
       expect.stringMatching(

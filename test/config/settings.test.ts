@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { resolveSettings } from "../../src/index.ts";
 import { describedSettings, type SettingDescription } from "../../src/config/describe.ts";
@@ -53,4 +55,37 @@ test("a key may have its own value of each setting that says so", () => {
     public: false,
   });
   expect(keys).toEqual([key]);
+});
+
+test("every setting is described by a sentence", () => {
+  for (const setting of describedSettings()) expect(setting.description).toMatch(/^[\w`].+\.$/);
+});
+
+const SOURCES = join(import.meta.dirname, "../../src");
+
+/** Files that need Node, or only define and check settings. */
+const NOT_PORTABLE = /^(?:node\.ts|node\/|config\/|inspect\/page\/)/;
+
+/** The portable code, without comments. */
+const portable = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts") && !NOT_PORTABLE.test(file))
+  .map((file) => readFileSync(join(SOURCES, file), "utf8"))
+  .join("\n")
+  .replaceAll(/\/\*.*?\*\/|\/\/.*?$/gms, "");
+
+/** Workers log as JSON in any case. */
+const WITHOUT_LOSS: ReadonlySet<string> = new Set(["logFormat"]);
+
+test("a setting that no portable code reads is marked as of Node only", () => {
+  const unread = describedSettings()
+    .filter(({ name }) => !new RegExp(String.raw`\b${name}\b`).test(portable))
+    .filter(({ name, nodeOnly }) => !nodeOnly && !WITHOUT_LOSS.has(name));
+  expect(unread.map(({ name }) => name)).toEqual([]);
+});
+
+test("no portable code reads a setting of Node only", () => {
+  const read = describedSettings()
+    .filter(({ nodeOnly }) => nodeOnly)
+    .filter(({ name }) => new RegExp(String.raw`settings\.${name}\b`).test(portable));
+  expect(read.map(({ name }) => name)).toEqual([]);
 });

@@ -83,6 +83,14 @@ describe("flags", () => {
     ],
     ["a list", ["--aliases", "a,b"], { aliases: ["a", "b"] }],
     ["a list piece by piece", ["--aliases", "a", "--aliases", "b"], { aliases: ["a", "b"] }],
+    ["a list as JSON", ["--aliases", '["a,b"]'], { aliases: ["a,b"] }],
+    ["a list with spaces", ["--aliases", "a, b"], { aliases: ["a", "b"] }],
+    ["an empty list", ["--aliases", ""], { aliases: [] }],
+    ["objects", ["--backends", '[{"engine":"demo"}]'], { backends: [{ engine: "demo" }] }],
+    ["a number in groups", ["--max-body-bytes", "1_000_000"], { maxBodyBytes: 1_000_000 }],
+    ["a text of digits", ["--served-name", "12"], { servedName: "12" }],
+    ["0 for no", ["--open=0"], { open: false }],
+    ["no in capitals", ["--open=OFF"], { open: false }],
     ["an empty value", ["--identity", ""], { identity: "" }],
     ["a value that looks like a flag", ["--identity", "--x"], { identity: "--x" }],
   ])("%s", (_, args, expected) => {
@@ -95,13 +103,11 @@ describe("flags", () => {
     ["no flag at all", ["vllm"], "vllm: is not a flag; settings begin with --."],
     ["without its value", ["--port"], "--port: expected a value after it."],
     ["given twice", ["--port", "1", "--port", "2"], "--port: is given twice."],
-    [
-      "no, for what is no boolean",
-      ["--no-port"],
-      "--no-port: there is no such flag. Did you mean --port?",
-    ],
+    ["no, for a number", ["--no-port"], "--no-port: there is no such flag. Did you mean --port?"],
     ["short", ["-port", "1"], "-port: there is no such flag. Did you mean --port?"],
     ["no, with a value", ["--no-open=1"], "--no-open: there is no such flag. Did you mean --open?"],
+    ["an empty number", ["--port", ""], '--port: expected a whole number from 0 to 65535, got "".'],
+    ["a word for a boolean", ["--open=perhaps"], '--open: expected true or false, got "perhaps".'],
     ["wrong", ["--port", "x"], '--port: expected a whole number from 0 to 65535, got "x".'],
   ])("%s", (_, args, problem) => {
     expect(problemsOf(args)).toEqual([problem]);
