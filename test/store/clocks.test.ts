@@ -1,7 +1,7 @@
-/** S23: a clock that jumps decides nothing that cannot be taken back. */
+/** S23: a clock that jumps causes nothing that cannot be undone. */
 import { expect, test, vi } from "vitest";
 import { createD1Store, createKvStore, type Store } from "../../src/index.ts";
-import { toMemoryStore } from "../../src/store/reasoning.ts";
+import { openStore } from "../../src/node/index.ts";
 import { testSettings } from "../helpers/gateway.ts";
 import { settled, useFakeTime } from "../helpers/fake-time.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -16,7 +16,7 @@ useFakeTime();
 const HOUR = 3_600_000;
 
 test.each([HOUR, -HOUR])("an entry in memory survives a jump by %i ms and back", async (jump) => {
-  const store = toMemoryStore(testSettings({}));
+  const { store } = await openStore(testSettings({}));
   await store.set("a", "x", 60, "alice");
   vi.setSystemTime(Date.now() + jump);
   expect(await store.get("a")).toBe("x");

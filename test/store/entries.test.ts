@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { createEntries, readStored } from "../../src/store/entries.ts";
 import { createMemoryStore, type Store } from "../../src/index.ts";
-import { storeKey } from "../../src/store/store.ts";
 
 const SCHEMA = z.object({ name: z.string() });
 
@@ -18,8 +17,22 @@ function memoryStore(): Store {
 function entriesOf<S extends z.ZodType>(formats: readonly S[], store = memoryStore()) {
   const unread: [kind: string, version?: number][] = [];
   const onUnreadable = (...entry: [string, number?]) => void unread.push(entry);
-  const entries = createEntries("pet", formats, { store, ttlSeconds: 60, onUnreadable });
-  return { store, unread, entries };
+  const keys: string[] = [];
+  const noting: Store = {
+    ...store,
+    set(key, ...others) {
+      keys.push(key);
+      return store.set(key, ...others);
+    },
+  };
+  const deps = { store: noting, ttlSeconds: 60, onUnreadable };
+  const entries = createEntries<z.ZodType>("pet", formats, deps);
+  /** Replaces the text of an entry. */
+  const write = async (text: string, tenant: string, id: string) => {
+    await entries.set({}, tenant, id);
+    await store.set(keys.at(-1) ?? "", text, 60, tenant);
+  };
+  return { store, unread, entries, write };
 }
 
 test("an entry is read by its own tenant only", async () => {
@@ -65,8 +78,8 @@ test.each(
     `v1 ${json}`,
   ]),
 )("%j counts as missing, and is reported", async (text) => {
-  const { entries, store, unread } = entriesOf([SCHEMA]);
-  await store.set(await storeKey("pet", "alice", "1"), text, 60, "alice");
+  const { entries, write, unread } = entriesOf([SCHEMA]);
+  await write(text, "alice", "1");
   expect(await entries.get("alice", "1")).toBe(undefined);
   expect(unread).toEqual([["pet"]]);
 });
@@ -78,8 +91,8 @@ test.each([
 ])(
   "a value of an unknown version is missing, and its version is reported: %s",
   async (text, version) => {
-    const { entries, store, unread } = entriesOf(FORMATS);
-    await store.set(await storeKey("pet", "alice", "1"), text, 60, "alice");
+    const { entries, write, unread } = entriesOf(FORMATS);
+    await write(text, "alice", "1");
     expect(await entries.get("alice", "1")).toBe(undefined);
     expect(unread).toEqual([["pet", version]]);
   },
@@ -88,14 +101,14 @@ test.each([
 test.each(["v1{}", "v 1 {}", "v1", "v-1 {}", "v1234567 {}", '{"name":"Rex"}'])(
   "a value without a version is not readable: %s",
   async (text) => {
-    const { entries, store, unread } = entriesOf(FORMATS);
-    await store.set(await storeKey("pet", "alice", "1"), text, 60, "alice");
+    const { entries, write, unread } = entriesOf(FORMATS);
+    await write(text, "alice", "1");
     expect(await entries.get("alice", "1")).toBe(undefined);
     expect(unread).toEqual([["pet"]]);
   },
 );
 
-test("during an upgrade the new gateway reads what the old one wrote, and the old one misses what the new one wrote", async () => {
+test("during an upgrade the new gateway reads the entries of the old one, which misses those of the new one", async () => {
   const before = entriesOf([SCHEMA]);
   const after = entriesOf(FORMATS, before.store);
   await before.entries.set({ name: "Rex" }, "alice", "old");

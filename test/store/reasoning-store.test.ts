@@ -1,21 +1,37 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createEntries } from "../../src/store/entries.ts";
 import { createMemoryStore, type Store } from "../../src/index.ts";
-import {
-  type CallReasoning,
-  keptReasoning,
-  type LoopStep,
-} from "../../src/store/call-reasoning.ts";
 import {
   createReasoningStore,
   type ReasoningOutcome,
   worstOutcome,
 } from "../../src/store/reasoning-store.ts";
-import { createReasoningCipher } from "../../src/store/reasoning-cipher.ts";
-import { toStoredStep } from "../../src/store/stored-step.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
-import type { Part, TurnEvent } from "../../src/turn/turn.ts";
 import { spelledIds } from "../helpers/spelled.ts";
+
+type Deps = Parameters<typeof createReasoningStore>[0];
+type ReasoningStore = ReturnType<typeof createReasoningStore>;
+type LoopStep = Parameters<ReasoningStore["restore"]>[1][number];
+type CallReasoning = Awaited<ReturnType<ReasoningStore["restore"]>>[number]["reasoning"][number];
+type TurnEvent = ReturnType<ReasoningStore["keep"]> extends AsyncIterable<infer E> ? E : never;
+type Part = Extract<TurnEvent, { type: "part-start" }>["part"];
+
+/** Seals texts in readable form, so that the tests are independent of the encryption. */
+function createToyCipher(secret: string): Deps["cipher"] {
+  return {
+    seal: async (text, { tenant, purpose }) =>
+      Buffer.from(JSON.stringify([secret, tenant, purpose, text])).toString("base64url"),
+    async open(sealed, { tenant, purpose }) {
+      const json = Buffer.from(sealed, "base64url").toString();
+      if (!json.startsWith("[")) return { opened: false, reason: "malformed" };
+      const [by, ...bound]: string[] = JSON.parse(json);
+      if (by !== secret) return { opened: false, reason: "unknown-key" };
+      const [of, as, text = ""] = bound;
+      return of === tenant && as === purpose
+        ? { opened: true, text }
+        : { opened: false, reason: "not-authentic" };
+    },
+  };
+}
 
 const END: TurnEvent = {
   type: "end",
@@ -33,7 +49,10 @@ const END: TurnEvent = {
 
 const think = (text: string) => eventsOf({ kind: "reasoning" }, text);
 const say = (text: string) => eventsOf({ kind: "preamble" }, text);
-const call = (id: string) => eventsOf({ kind: "tool-call", id, name: "f" }, '{"a":1}');
+function call(id: string, sampled?: Extract<TurnEvent, { type: "part-end" }>["sampled"]) {
+  const events = eventsOf({ kind: "tool-call", id, name: "f" }, '{"a":1}').slice(0, -1);
+  return [...events, { type: "part-end", ...(sampled && { sampled }) }] satisfies TurnEvent[];
+}
 
 /** The text in two deltas. */
 function eventsOf(part: Part, text: string): TurnEvent[] {
@@ -63,15 +82,12 @@ function keeperWith(options: { store?: Store; secret?: string } = {}) {
   const reasoningStore = createReasoningStore({
     store,
     ttlSeconds: 60,
-    cipher: createReasoningCipher({
-      secrets: [options.secret ?? "secret"],
-      randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-    }),
+    cipher: createToyCipher(options.secret ?? "secret"),
     onRestored: (outcome) => outcomes.push(outcome),
     onSealRefused: (reason) => refusals.push(reason),
     onUnreadable: () => {},
   });
-  /** Runs a turn; returns the encrypted texts of its reasoning parts. */
+  /** Runs a turn, and returns the encrypted texts of its reasoning parts. */
   const run = async (events: readonly TurnEvent[], tenant = "alice"): Promise<string[]> => {
     const kept = await Array.fromAsync(reasoningStore.keep(stream(events), { tenant, seal: true }));
     return kept.flatMap((event) => ("sealed" in event && event.sealed) || []);
@@ -274,7 +290,7 @@ describe("restoring", () => {
       "sent",
     ],
     ["only the end of it: the kept copy is whole", ["ee"], [["two", "three"]], "stored"],
-    ["something else: that is what counts", ["my own"], [["my own"]], "sent"],
+    ["something else: the sent text counts", ["my own"], [["my own"]], "sent"],
     ["more than was kept", ["zero\n\ntwo\n\nthree"], [["zero\n\ntwo\n\nthree"]], "sent"],
   ])("sent, %s", async (_, sent, reasoning, outcome) => {
     const { reasoningStore } = await afterTwoCalls();
@@ -292,7 +308,7 @@ describe("restoring", () => {
     ]);
   });
 
-  test("unknown calls are lost; what was found for others is used", async () => {
+  test("unknown calls are lost, and the reasoning of others is used", async () => {
     const { reasoningStore } = await afterTwoCalls();
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c0", "c2"] })])).toEqual([
       { reasoning: [NOT_KEPT, ...beforeCalls(["two", "three"])], outcome: "lost" },
@@ -411,10 +427,9 @@ test.each<[ReasoningOutcome | undefined, (ReasoningOutcome | undefined)[]]>([
   expect(worstOutcome(outcomes.map((outcome) => ({ reasoning: [], outcome })))).toBe(worst);
 });
 
-test("what is stored for a long loop is read in slices of a million characters, between which other requests run", async () => {
+test("the entries of a long loop are read in slices of a million characters, between which other requests run", async () => {
   const store = createMemoryStore({ maxEntries: 100, maxBytes: 10_000_000, now: Date.now });
-  const deps = { store, ttlSeconds: 60, onUnreadable: () => undefined };
-  const entries = createEntries("reasoning", [keptReasoning], deps);
+  const { run } = keeperWith({ store });
   const ids = Array.from({ length: 40 }, (_, n) => `call_${n}`);
   const [word = 0] = o200kHarmony().encode("the");
   const longThought = [
@@ -425,16 +440,16 @@ test("what is stored for a long loop is read in slices of a million characters, 
   for (const [n, id] of ids.entries()) {
     const mark = { length: n, low: 0, high: 0 };
     const spans = [{ at: 0, ids: longThought }];
-    const sampled = toStoredStep({ start: mark, end: mark, spans, isText: false });
-    await entries.set({ before: [["x".repeat(20_000)]], after: [], sampled }, "alice", id);
+    const sampled = { start: mark, end: mark, spans, isText: false };
+    await run(turnOf(think("x".repeat(20_000)), call(id, sampled)));
   }
 
   let sinceTimer = 0;
   const [most, all] = [new Map<string, number>(), new Map<string, number>()];
-  const note = (what: string, length: number) => {
+  const note = (work: string, length: number) => {
     sinceTimer += length;
-    most.set(what, Math.max(most.get(what) ?? 0, sinceTimer));
-    all.set(what, (all.get(what) ?? 0) + length);
+    most.set(work, Math.max(most.get(work) ?? 0, sinceTimer));
+    all.set(work, (all.get(work) ?? 0) + length);
   };
   const { parse } = JSON;
   const { setTimeout } = globalThis;

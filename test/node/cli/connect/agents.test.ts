@@ -101,6 +101,8 @@ test("an entry has every field that Codex requires", async () => {
 /** The variables that are printed for Claude Code. */
 async function claudeCode(models?: readonly object[]) {
   const printed = await settingsOf("claude-code", models);
+  // The variables take the place of the file.
+  expect(printed).not.toContain(".claude/settings.json");
   return Object.fromEntries(
     Array.from(printed.matchAll(/^export (\w+)=(.*)$/gm), ([, name, value]) => [name, value]),
   );
