@@ -1,6 +1,6 @@
 /** Parses the position up to which a page has a turn. */
 import * as z from "zod";
-import { NOTHING_SEEN, type SeenRecord } from "../telemetry/record/seen-record.ts";
+import type { SeenRecord } from "../telemetry/record/seen-record.ts";
 
 const count = z.int().min(0);
 const seen = z.object({
@@ -15,11 +15,11 @@ const seen = z.object({
 });
 
 /** An invalid position counts as none, and the whole record is sent. */
-export function parseSince(text: string | undefined): SeenRecord {
-  if (text === undefined) return NOTHING_SEEN;
+export function parseSince(text: string | undefined): SeenRecord | undefined {
+  if (text === undefined) return undefined;
   try {
     return seen.parse(JSON.parse(text));
   } catch {
-    return NOTHING_SEEN;
+    return undefined;
   }
 }

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
-import type { Attachment } from "../../src/snippets/composed.ts";
 import { add, newConversation } from "../../web/chat/conversation.ts";
 import { beyondLimits } from "../../web/chat/limits.ts";
 
-function chats(count: number, files: readonly Attachment[] = []) {
+function chats(
+  count: number,
+  files: readonly { readonly name: string; readonly url: string }[] = [],
+) {
   return Array.from({ length: count }, (_, index) =>
     add(newConversation(), { id: `m${index}`, parent: null, role: "user", text: "See.", files }),
   );

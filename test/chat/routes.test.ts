@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import type { PageAssets } from "../../src/pages/assets.ts";
 import { appOf } from "../helpers/app.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
 import { testSettings } from "../helpers/gateway.ts";
@@ -10,13 +9,8 @@ const KEY = `alice:${"0".repeat(64)}`;
 /** The facts that the page is given. */
 async function factsOf(settings: object, host: string | undefined, headers: object = {}) {
   const seen: unknown[] = [];
-  const assets: PageAssets = {
-    html: (_, facts) => Promise.resolve(String(seen.push(facts))),
-    sources: () => Promise.reject(new Error("not used")),
-    file: () => Promise.resolve(undefined),
-  };
   const app = appOf(testSettings({ ...settings }), [{ id: "m", engine: fakeEngine() }], {
-    assets,
+    assets: { html: (_, facts) => Promise.resolve(String(seen.push(facts))) },
     foundEngines: () => [FOUND],
     ...(host !== undefined && { host }),
   });

@@ -7,10 +7,10 @@ import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { checkTypes } from "../../scripts/docs/snippets.ts";
-import { OPERATIONS } from "../../src/api/pages/operations.ts";
 import { loadSettings } from "../../src/node/index.ts";
-import { createRegistry } from "../../src/telemetry/metrics.ts";
-import { createMeters } from "../../src/telemetry/meters.ts";
+import { appOf } from "../helpers/app.ts";
+import { testSettings } from "../helpers/gateway.ts";
+import { OPENAPI } from "../helpers/openapi-check.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
@@ -45,7 +45,7 @@ test("the manifests have the types of Kubernetes' API", async () => {
   expect(problems.get(MANIFESTS.length)).toMatch(/"spce".* does not exist/);
 });
 
-test("the manifests' labels belong together, and their probes and metrics exist", () => {
+test("the manifests' labels belong together, and their probes and metrics exist", async () => {
   const text = read("deploy/kubernetes/gateway.yaml") + read("deploy/kubernetes/autoscaling.yaml");
   const labels = text.matchAll(/(?:labels|matchLabels|selector): \{ (.*?) \}/g);
   expect(new Set(Array.from(labels, ([, label]) => label))).toEqual(
@@ -53,12 +53,12 @@ test("the manifests' labels belong together, and their probes and metrics exist"
   );
   const paths = Array.from(text.matchAll(/httpGet: \{ path: (\S+),/g), ([, path]) => path);
   expect(paths).toHaveLength(3);
-  const served = new Set(OPERATIONS.map(({ path }) => path));
+  const served = new Set(Object.keys(OPENAPI.paths));
   expect(paths.filter((path) => !served.has(path ?? ""))).toEqual([]);
-  const registry = createRegistry();
-  createMeters(registry);
+  const app = appOf(testSettings({ metrics: "open" }), [], {});
+  const metrics = await (await app.request("/metrics")).text();
   const [metric] = /harmony_gateway_\w+/.exec(read("deploy/kubernetes/autoscaling.yaml")) ?? [];
-  expect(registry.toText()).toContain(`# TYPE ${metric} gauge`);
+  expect(metrics).toContain(`# TYPE ${metric} gauge`);
   expect(read("deploy/kubernetes/prometheus-adapter-values.yaml")).toContain(`${metric}{`);
 });
 

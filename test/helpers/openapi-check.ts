@@ -1,16 +1,40 @@
 /** Checks responses against the OpenAPI document, in which every member of a response must be described. */
 import * as z from "zod";
-import { openApiDocument } from "../../src/api/pages/openapi.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
+import { appOf } from "./app.ts";
+import { testSettings } from "./gateway.ts";
 import { readEvents } from "./replies.ts";
 
 const record = z.record(z.string(), z.unknown());
-const described = z.object({
-  responses: z.record(
-    z.string(),
-    z.object({ content: z.record(z.string(), z.object({ schema: record })) }),
-  ),
+const content = z.record(z.string(), z.looseObject({ schema: record }));
+const describedOperation = z.looseObject({
+  security: z.array(record).optional(),
+  requestBody: z.looseObject({ content }).optional(),
+  responses: z.record(z.string(), z.looseObject({ content })),
 });
+const openApi = z.looseObject({
+  paths: z.record(z.string(), z.record(z.string(), describedOperation)),
+  components: z.looseObject({ schemas: z.record(z.string(), record) }),
+});
+
+const served = await appOf(testSettings(), [], {}).request("/openapi.json");
+/** The OpenAPI document that the application serves. */
+export const OPENAPI = openApi.parse(await served.json());
+
+/** The operations of the document. */
+export const OPERATIONS = Object.entries(OPENAPI.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, { security, requestBody, responses }]) => ({
+    /** `post /v1/messages` */
+    name: `${method} ${path}`,
+    method,
+    path,
+    /** Whether no key is required. */
+    isOpen: security?.length === 0,
+    /** The name of the body's schema. */
+    body: /\w+$/.exec(String(requestBody?.content["application/json"]?.schema["$ref"] ?? ""))?.[0],
+    hasEvents: responses["200"]?.content["text/event-stream"] !== undefined,
+  })),
+);
 
 /** A response: its operation, such as `post /v1/messages`, status and media type. */
 export interface Answer {
@@ -48,13 +72,13 @@ export function toEvents(body: string): string[] {
 
 function schemaFor({ operation, status, type }: Answer) {
   const [method = "", path = ""] = operation.split(" ");
-  const { responses } = described.parse(openApiDocument().paths[path]?.[method]);
-  const response = responses[status] ?? responses["default"];
+  const responses = OPENAPI.paths[path]?.[method]?.responses;
+  const response = responses?.[status] ?? responses?.["default"];
   const schema = response?.content[type]?.schema;
   return schema && record.parse(strict(schema));
 }
 
-const definitions = strict(openApiDocument().components.schemas);
+const definitions = strict(OPENAPI.components.schemas);
 
 /**
  * Makes a schema strict: objects with named members allow no others. References point to the definitions beside a

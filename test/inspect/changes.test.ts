@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { streamChanges } from "../../src/inspect/changes.ts";
-import type { RecordListener } from "../../src/telemetry/record/recorder.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
@@ -13,10 +12,11 @@ test("for a page that does not read, only numbers wait, and it learns that it ha
   await (await app.post("/v1/chat/completions", { model: "openai/gpt-oss-20b", messages })).text();
   const entry = recorder.kept.find(1);
   if (entry === undefined) throw new Error("nothing was recorded");
-  const listeners = new Set<RecordListener>();
+  type Listener = Parameters<typeof recorder.listen>[0];
+  const listeners = new Set<Listener>();
   const listened = {
     kept: recorder.kept,
-    listen: (listener: RecordListener) => {
+    listen: (listener: Listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

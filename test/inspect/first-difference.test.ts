@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { firstDifference } from "../../src/inspect/first-difference.ts";
-import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
 import { createRecordedApp, type RecordedAppOptions } from "../helpers/recorded-app.ts";
 import { scriptedEngine, type ScriptedOptions } from "../helpers/scripted-engine.ts";
 
@@ -13,7 +12,7 @@ async function recordsOf(
     ...options
   }: { engine?: ScriptedOptions } & Omit<RecordedAppOptions, "engine"> = {},
   contents: readonly string[] = ["Hi", "Hi"],
-): Promise<[TurnRecord, TurnRecord]> {
+): Promise<Parameters<typeof firstDifference>> {
   const app = createRecordedApp({ engine: scriptedEngine(scripts, engine), ...options });
   for (const content of contents) {
     const body = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content }] };

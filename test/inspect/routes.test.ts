@@ -1,17 +1,16 @@
 import { gzipSync } from "node:zlib";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { Hono } from "hono";
 import * as z from "zod";
-import type { InspectorOptions } from "../../src/inspect/options.ts";
 import { inspectorRoutes } from "../../src/inspect/routes.ts";
-import type { Engine } from "../../src/index.ts";
-import { createModels } from "../../src/models/models.ts";
-import { INSPECT_PAGE } from "../../src/inspect/page-description.ts";
+import { createGateway, type Engine } from "../../src/index.ts";
 import { createAssets } from "../../src/node/pages/assets.ts";
-import { assetRoutes } from "../../src/pages/routes.ts";
 import { eventually } from "../helpers/eventually.ts";
+import { startTestGateway } from "../helpers/gateway.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
+
+type InspectorOptions = Parameters<typeof inspectorRoutes>[0];
 
 const TOKEN = "token-of-the-inspector-test";
 const FINAL = "<|channel|>final<|message|></script><script>alert(1)</script><|return|>";
@@ -27,11 +26,9 @@ function createInspected(
 ) {
   const closing = new AbortController();
   const recorded = createRecordedApp({ engine });
-  const models = createModels([{ id: "openai/gpt-oss-20b", engine }], {
-    newCallId: () => "call_1",
-  });
+  const { models } = createGateway({ engine, log: "silent" });
   const assets = createAssets();
-  const app = new Hono().route("/", assetRoutes(assets.file)).route(
+  const app = new Hono().route(
     "/",
     inspectorRoutes({
       recorder: recorded.recorder,
@@ -179,17 +176,25 @@ test("the file of a long turn is sent in chunks", async () => {
   }
 });
 
-/** The paths of the files in the page's HTML, where they are relative. */
-async function namedFiles(get: ReturnType<typeof createInspected>["get"]): Promise<string[]> {
+/** The page of a running gateway: the paths of the files in its HTML, where they are relative. */
+async function openPage() {
+  const gateway = await startTestGateway({
+    engine: scriptedEngine([]),
+    settings: { inspect: true },
+  });
+  onTestFinished(() => gateway.close());
+  const get = (path: string) => fetch(gateway.origin + path);
   const html = await (await get("/inspect")).text();
-  return Array.from(html.matchAll(/(?:src|href)="([^"]+)"/g), ([, address = ""]) => `/${address}`);
+  const named = Array.from(
+    html.matchAll(/(?:src|href)="([^"]+)"/g),
+    ([, address = ""]) => `/${address}`,
+  );
+  return { get, named, scripts: named.filter((address) => /\.[jt]s$/.test(address)) };
 }
 
 test("the page names every module that it will import, once, so that all are loaded at the same time", async () => {
-  const { get } = createInspected();
-  const named = await namedFiles(get);
+  const { get, named, scripts } = await openPage();
   expect(new Set(named).size).toBe(named.length);
-  const scripts = named.filter((address) => /\.[jt]s$/.test(address));
   expect(scripts.length).toBeGreaterThan(15);
   for (const address of scripts) {
     const text = await (await get(address)).text();
@@ -244,8 +249,7 @@ test("a turn that has not ended is not written yet", async () => {
 });
 
 test("only the page's own files are served, and may be kept: their address has a hash of them", async () => {
-  const { get } = createInspected();
-  const named = await namedFiles(get);
+  const { get, named } = await openPage();
   for (const address of named) {
     const response = await get(address);
     expect(response.status).toBe(200);
@@ -271,9 +275,10 @@ test("the newest turn can be requested before its number is known", async () => 
 });
 
 test("the scripts are JavaScript without types, below 60 KB after gzip", async () => {
-  const { scripts } = await createAssets().sources(INSPECT_PAGE);
-  expect([...scripts.keys()][0]).toBe("web/inspect/app.ts");
-  const all = [...scripts.values()].join("\n");
+  const { get, scripts } = await openPage();
+  expect(scripts).toContainEqual(expect.stringMatching(/web\/inspect\/app\.ts$/));
+  const texts = scripts.map(async (address) => (await get(address)).text());
+  const all = (await Promise.all(texts)).join("\n");
   expect(all).not.toMatch(/\binterface \w+|: TemplateResult|from "lit-html"/);
   expect(gzipSync(all).length).toBeLessThan(60_000);
 });

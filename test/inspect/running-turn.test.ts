@@ -3,12 +3,11 @@ import { expect, test } from "vitest";
 import type { Engine } from "../../src/index.ts";
 import { addNews } from "../../web/inspect/merge-news.ts";
 import type { LoadedTurn, Row } from "../../web/inspect/types.ts";
-import { NOTHING_SEEN } from "../../src/telemetry/record/seen-record.ts";
-import type { RecordEntry } from "../../src/telemetry/record/entry.ts";
-import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
 import { STEERED } from "../browser/turns.ts";
-import { createRecordedApp } from "../helpers/recorded-app.ts";
+import { createRecordedApp, type RecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
+
+type TurnRecord = LoadedTurn["record"];
 
 /** Looks at the turn after every so many tokens. */
 async function lookAt(every: number, settings: object = {}) {
@@ -18,9 +17,9 @@ async function lookAt(every: number, settings: object = {}) {
     const [entry] = app.entries;
     if (entry === undefined) throw new Error("no turn");
     const row = toRow(entry);
-    const { record, seen } = await entry.changes(known?.seen ?? NOTHING_SEEN);
+    const { record, seen } = await entry.changes(known?.seen);
     if (seen === undefined) throw new Error("the turn has ended");
-    // As it arrives at the page.
+    // JSON, which arrives at the page, has no undefined members.
     const news: LoadedTurn = JSON.parse(JSON.stringify({ row, record, tokens: {}, seen }));
     sent.push(structuredClone(news.record));
     known = known === undefined ? news : addNews(known, news);
@@ -43,7 +42,7 @@ async function lookAt(every: number, settings: object = {}) {
   return { known: known.record, sent, whole };
 }
 
-function toRow(entry: RecordEntry): Row {
+function toRow(entry: RecordedApp["entries"][number]): Row {
   const { number, isComplete, isPinned } = entry;
   return { number, isComplete, isPinned, ...entry.summary() };
 }

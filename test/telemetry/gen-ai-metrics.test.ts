@@ -14,7 +14,13 @@ const LABELS = 'gen_ai_operation_name="chat",gen_ai_provider_name="fake",gen_ai_
 /** The metrics after a turn. Its clock is advanced by the engine and the tools. */
 async function metricsOf(
   engine: (advance: (ms: number) => void) => Engine,
-  answer?: (call: number, advance: (ms: number) => void) => string,
+  {
+    status = 200,
+    answer,
+  }: {
+    status?: number;
+    answer?: (call: number, advance: (ms: number) => void) => string;
+  } = {},
 ): Promise<string> {
   let time = 0;
   const advance = (ms: number) => void (time += ms);
@@ -32,6 +38,7 @@ async function metricsOf(
     }),
   });
   await response.text();
+  expect(response.status).toBe(status);
   return (await app.request("/metrics")).text();
 }
 
@@ -69,7 +76,9 @@ test("a turn is in each of them, in the conventions' buckets", async () => {
 });
 
 test("a turn that failed has its kind of error, and no tokens", async () => {
-  const text = await metricsOf(engineOf(11, new EngineError("overloaded", "words")));
+  const text = await metricsOf(engineOf(11, new EngineError("overloaded", "words")), {
+    status: 503,
+  });
   expect(text).toContain(
     `gen_ai_server_request_duration_seconds_count{${LABELS},error_type="overloaded"} 1`,
   );
@@ -86,14 +95,13 @@ test("a turn of one token has no time per token", async () => {
 test("a tool that the gateway runs has the time from its call to its result", async () => {
   const call = "<|channel|>analysis to=python code<|message|>print(1)<|call|>";
   const engine = scriptedEngine([call, call, "<|channel|>final<|message|>Hi.<|return|>"]);
-  const text = await metricsOf(
-    () => engine,
-    (index, advance) => {
+  const text = await metricsOf(() => engine, {
+    answer(index, advance) {
       advance(index === 0 ? 300 : 9000);
       if (index === 0) return "1";
       throw new Error("broken");
     },
-  );
+  });
   const labels = 'gen_ai_tool_name="python",gen_ai_tool_type="extension"';
   const name = "gen_ai_execute_tool_duration_seconds";
   expect(text.split("\n")).toEqual(

@@ -50,7 +50,7 @@ export interface RecordEntry {
   /** The record up to now, built at each read in slices, so that other requests do not wait. */
   record(): Promise<TurnRecord>;
   /** The new parts of a running turn, or the whole record of a completed one. */
-  changes(since: SeenRecord): Promise<RecordChanges>;
+  changes(since?: SeenRecord): Promise<RecordChanges>;
 }
 
 export class Entry implements RecordEntry {
@@ -143,7 +143,7 @@ export class Entry implements RecordEntry {
     return this.#toKept(await runSliced(steps, this.#options.pause));
   }
 
-  async changes(since: SeenRecord): Promise<RecordChanges> {
+  async changes(since = NOTHING_SEEN): Promise<RecordChanges> {
     const look = this.#looking.then(() => this.#look(since));
     this.#looking = look.catch(() => undefined);
     return look;

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
-import * as z from "zod";
 import { FIELDS, type Treatment } from "../../../scripts/chat-fields.ts";
 import type { CompletionRequest } from "../../../src/index.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
-import { appOf, createTestApp } from "../../helpers/app.ts";
-import { testSettings } from "../../helpers/gateway.ts";
+import { createTestApp } from "../../helpers/app.ts";
+import { OPENAPI } from "../../helpers/openapi-check.ts";
 import { fakeBrowser } from "../../helpers/fake-tool.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 
@@ -12,16 +11,7 @@ type Body = Record<string, unknown>;
 
 /** The names of the fields that are read. */
 const READ = Object.keys(
-  z
-    .object({
-      components: z.object({
-        schemas: z.object({
-          ChatCompletionRequest: z.object({ properties: z.record(z.string(), z.unknown()) }),
-        }),
-      }),
-    })
-    .parse(await (await appOf(testSettings(), [], {}).request("/openapi.json")).json()).components
-    .schemas.ChatCompletionRequest.properties,
+  Object(OPENAPI.components.schemas["ChatCompletionRequest"]?.["properties"]),
 );
 
 interface Probe {

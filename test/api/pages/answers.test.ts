@@ -1,27 +1,31 @@
 /** Compares the responses of every route of a running gateway with the OpenAPI document. */
 import { writeFile } from "node:fs/promises";
-import { afterAll, describe, expect, expectTypeOf, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, expectTypeOf, test } from "vitest";
 import type * as z from "zod";
 import type { JsonText } from "../../../src/json-text.ts";
-import { openApiDocument } from "../../../src/api/pages/openapi.ts";
-import { OPERATIONS } from "../../../src/api/pages/operations.ts";
 import type {
   outputItem,
   response as responseSchema,
 } from "../../../src/api/responses/reply-schema.ts";
 import type { OutputItem, ResponseResource } from "../../../src/api/responses/to-response.ts";
 import type { GatewayItem } from "../../../src/api/responses/gateway-item.ts";
-import { createDemoEngine } from "../../../src/engines/demo.ts";
-import { type Engine, EngineError } from "../../../src/index.ts";
+import { createEngine, type Engine, EngineError } from "../../../src/index.ts";
 import { createPool } from "../../../src/engines/pool.ts";
-import { openMcp } from "../../../src/node/mcp/open-mcp.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
-import type { Toolbox } from "../../../src/tools/toolbox.ts";
 import { BROWSER, BROWSING_SCRIPT, MODEL } from "../../helpers/browsing-app.ts";
+import { fakeEngine } from "../../helpers/fake-engine.ts";
 import { fakeTool } from "../../helpers/fake-tool.ts";
-import { testLog, testSettings } from "../../helpers/gateway.ts";
+import { testSettings } from "../../helpers/gateway.ts";
+import { createMcpApp } from "../../helpers/mcp-app.ts";
 import { startMcpServer } from "../../helpers/mcp-server.ts";
-import { type Answer, problemsWith, toAnswer, toEvents } from "../../helpers/openapi-check.ts";
+import {
+  type Answer,
+  OPENAPI,
+  OPERATIONS,
+  problemsWith,
+  toAnswer,
+  toEvents,
+} from "../../helpers/openapi-check.ts";
 import { openRouterProblems } from "../../helpers/openrouter-check.ts";
 import { toTyped, typeProblems } from "../../helpers/published-types.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
@@ -30,11 +34,11 @@ import { appOf } from "../../helpers/app.ts";
 interface Options {
   readonly engine?: Engine;
   readonly settings?: Readonly<Record<string, unknown>>;
-  readonly toolbox?: Toolbox;
+  readonly toolbox?: Parameters<typeof appOf>[2]["toolbox"];
 }
 
 function createGateway({
-  engine = createDemoEngine(),
+  engine = createEngine("demo", { model: "demo" }),
   settings: given,
   toolbox = {},
 }: Options = {}) {
@@ -43,10 +47,14 @@ function createGateway({
   const randomId = () => `id${(made += 1)}`;
   const pool = createPool([{ id: "a", engine }]);
   const app = appOf(settings, [{ id: MODEL, engine: pool }], { toolbox, randomId });
+  return askBy(async (path, init) => app.request(path, init));
+}
+
+function askBy(send: (path: string, init: RequestInit) => Promise<Response>) {
   return async (operation: string, options: AskOptions = {}) => {
     const [method = "", path = ""] = operation.split(" ");
     const { at = path, body, headers } = options;
-    const response = await app.request(at, {
+    const response = await send(at, {
       method: method.toUpperCase(),
       headers: { "content-type": "application/json", ...headers },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -206,7 +214,7 @@ describe("answers are as the OpenAPI document says", () => {
   });
 
   test("calls that the gateway runs", async () => {
-    const toolbox: Toolbox = { browser: BROWSER, python: () => fakeTool({ answer: () => "1\n" }) };
+    const toolbox = { browser: BROWSER, python: () => fakeTool({ answer: () => "1\n" }) };
     const ask = async (operation: string, body: object, written: string) => {
       const engine = scriptedEngine(BROWSING_SCRIPT);
       const served = createGateway({ engine, toolbox });
@@ -243,19 +251,13 @@ describe("answers are as the OpenAPI document says", () => {
     const lost = await startMcpServer({
       intercept: (_, response) => response.writeHead(500).end() !== undefined,
     });
-    const mcp = openMcp(
-      testSettings({ mcpServers: { words: { url }, lost: { url: lost.url } } }),
-      testLog(),
-    );
-    onTestFinished(() => mcp.retire());
+    const settings = { mcpServers: { words: { url }, lost: { url: lost.url } } };
     const call = (name: string) =>
       ` to=words.${name}<|channel|>commentary <|constrain|>json<|message|>{"word":"cat"}<|call|>`;
     const script = [call("look_up"), call("erase"), "<|channel|>final<|message|>Done.<|return|>"];
     const ask = async (operation: string, body: object) => {
-      const served = createGateway({
-        engine: scriptedEngine(script),
-        ...(mcp.toolbox && { toolbox: { mcp: mcp.toolbox } }),
-      });
+      const { send } = createMcpApp({ engine: scriptedEngine(script), settings });
+      const served = askBy((path, init) => send(`http://localhost${path}`, init));
       return expectDocumented(operation, 200, { body: { model: MODEL, ...body } }, served);
     };
     const words = { type: "mcp", server_label: "words" };
@@ -296,7 +298,9 @@ describe("answers are as the OpenAPI document says", () => {
     };
     const stored = await at({});
     const background = await at({ background: true });
-    const slow = createGateway({ engine: createDemoEngine({ tokensPerSecond: 20 }) });
+    const slow = createGateway({
+      engine: createEngine("demo", { model: "demo", tokensPerSecond: 20 }),
+    });
     const queued = await slow(RESPONSES, {
       body: { model: MODEL, input: "Hello!", background: true },
     });
@@ -388,25 +392,22 @@ describe("answers are as the OpenAPI document says", () => {
     const keyed = createGateway({
       settings: { keys: [`alice:${"a".repeat(64)}`], metrics: "key" },
     });
-    for (const { method, path, body, isOpen } of OPERATIONS) {
-      const operation = `${method} ${path}`;
+    for (const { name: operation, path, body, isOpen } of OPERATIONS) {
       const at = path.replaceAll(/\{\w+\}/g, "x");
-      if (isOpen !== true) await expectDocumented(operation, 401, { at }, keyed);
+      if (!isOpen) await expectDocumented(operation, 401, { at }, keyed);
       if (body !== undefined && path !== "/v1/conversations") {
         await expectDocumented(operation, 400, { at, body: [] });
       }
     }
     const down = createGateway({
-      engine: { ...createDemoEngine(), probe: () => Promise.reject(new Error("no")) },
+      engine: fakeEngine(() => Promise.reject(new Error("no"))),
     });
     await expectDocumented("get /ready", 200, {}, down);
   });
 
   // These must be the last tests: they check the answers to the others.
   test("of each operation", () => {
-    expect([...answered].toSorted()).toEqual(
-      OPERATIONS.map(({ method, path }) => `${method} ${path}`).toSorted(),
-    );
+    expect([...answered].toSorted()).toEqual(OPERATIONS.map(({ name }) => name).toSorted());
   });
 
   test("with each type of event", () => {
@@ -414,7 +415,7 @@ describe("answers are as the OpenAPI document says", () => {
       .filter(({ type }) => type === "text/event-stream")
       .flatMap(({ body }) => Array.from(body.matchAll(/^data: .*?"type":"(response\.[\w.]+)"/gm)))
       .map(([, type]) => type);
-    const documented = JSON.stringify(openApiDocument().components.schemas["ResponseEvent"]);
+    const documented = JSON.stringify(OPENAPI.components.schemas["ResponseEvent"]);
     const all = Array.from(documented.matchAll(/"(response\.[\w.]+)"/g), ([, type]) => type);
     expect(new Set(types)).toEqual(new Set(all));
   });
@@ -430,7 +431,7 @@ describe("answers are as the OpenAPI document says", () => {
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/** As its reader sees it. */
+/** A type as a client reads it from JSON. */
 type Written<T> = T extends JsonText
   ? OutputText["logprobs"]
   : T extends object

@@ -1,16 +1,14 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { OPERATIONS } from "../../../src/api/pages/operations.ts";
-import { openApiDocument } from "../../../src/api/pages/openapi.ts";
 import { compileSchema } from "../../../src/json-schema/index.ts";
-import type { PageAssets } from "../../../src/pages/assets.ts";
 import { createAssets } from "../../../src/node/pages/assets.ts";
 import { appOf } from "../../helpers/app.ts";
 import { fakeEngine } from "../../helpers/fake-engine.ts";
 import { testSettings } from "../../helpers/gateway.ts";
+import { OPENAPI, OPERATIONS } from "../../helpers/openapi-check.ts";
 
-function appWith(settings = {}, assets?: PageAssets) {
+function appWith(settings = {}, assets?: ReturnType<typeof createAssets>) {
   return appOf(testSettings(settings), [{ id: "<b>model</b>", engine: fakeEngine() }], { assets });
 }
 
@@ -29,12 +27,7 @@ describe("the OpenAPI document", () => {
       .map(({ method, path }) => {
         return `${method.toLowerCase()} ${path.replaceAll(/:(\w+)(\{[^}]*\})?/g, "{$1}")}`;
       });
-    const described = OPERATIONS.map(({ method, path }) => `${method} ${path}`);
-    expect(new Set(served)).toEqual(new Set(described));
-    const listed = Object.entries(openApiDocument().paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `${method} ${path}`),
-    );
-    expect(listed.toSorted()).toEqual(described.toSorted());
+    expect(new Set(served)).toEqual(new Set(OPERATIONS.map(({ name }) => name)));
   });
 
   test("is served without a key", async () => {
@@ -44,7 +37,7 @@ describe("the OpenAPI document", () => {
   });
 
   test("describes every property of every request", () => {
-    const { schemas } = openApiDocument().components;
+    const { schemas } = OPENAPI.components;
     const missing: string[] = [];
     const check = (value: unknown, path: string): void => {
       if (typeof value !== "object" || value === null) return;
@@ -61,7 +54,7 @@ describe("the OpenAPI document", () => {
         check(each, `${path}.${name}`);
       }
     };
-    for (const { body } of OPERATIONS) if (body) check(schemas[body[0]], body[0]);
+    for (const { body } of OPERATIONS) if (body) check(schemas[body], body);
     expect(missing).toEqual([]);
   });
 
@@ -83,20 +76,20 @@ describe("the OpenAPI document", () => {
   });
 
   test("contains no dangling reference", () => {
-    const document = JSON.stringify(openApiDocument());
+    const document = JSON.stringify(OPENAPI);
     const references = new Set(
       Array.from(document.matchAll(/"\$ref":"#\/([^"]*)"/g), ([, to]) => to),
     );
     expect(references.size).toBeGreaterThan(5);
     for (const path of references) {
-      let at: unknown = openApiDocument();
+      let at: unknown = OPENAPI;
       for (const key of path?.split("/") ?? [])
         at = z.record(z.string(), z.unknown()).parse(at)[key];
       expect([path, typeof at]).toEqual([path, "object"]);
     }
   });
 
-  const { schemas } = openApiDocument().components;
+  const { schemas } = OPENAPI.components;
   const text = { type: "input_text", text: "Hi" };
   test.each([
     ["ChatCompletionRequest", { messages: [{ role: "user", content: "Hi" }] }, { messages: "Hi" }],

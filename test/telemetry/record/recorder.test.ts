@@ -411,7 +411,7 @@ test("the tokens that a model has written are counted, those of running turns in
   expect(app.recorder.writtenBy("another")).toBe(0);
 });
 
-test("nothing is recorded while nobody listens, and recording ends with the last listener", async () => {
+test("nothing is recorded without a listener, and recording ends with the last one", async () => {
   const engine = scriptedEngine(() => FINAL);
   const app = createRecordedApp({ engine });
   const stop = app.recorder.listen(() => undefined);
@@ -436,7 +436,8 @@ test("two tenants that choose the same request id at the same time have records 
   const known = (await app.records()).map(({ tenant, id, conversation, request }) => {
     return [tenant, id, conversation.at(-1)?.text, JSON.stringify(request).includes(tenant)];
   });
-  expect(known).toEqual([
+  // Their keys are hashed at the same time, so either may be the first.
+  expect(known.toSorted()).toEqual([
     ["anna", "same", "I am anna", true],
     ["berta", "same", "I am berta", true],
   ]);

@@ -17,11 +17,9 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { createEngine, type Engine } from "../../../src/index.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
-import type { RecordEntry } from "../../../src/telemetry/record/entry.ts";
-import { NOTHING_SEEN } from "../../../src/telemetry/record/seen-record.ts";
 import { scriptTransport } from "../../engines/support.ts";
 import { eventually } from "../../helpers/eventually.ts";
-import { createRecordedApp } from "../../helpers/recorded-app.ts";
+import { createRecordedApp, type RecordedApp } from "../../helpers/recorded-app.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { spelledIds } from "../../helpers/spelled.ts";
 
@@ -46,7 +44,7 @@ const REQUESTS: readonly (readonly [path: string, body: object])[] = [
 
 const SETTINGS = [{}, { reasoningContentMirror: true }, { reasoningPolicy: "none" }];
 
-/** What each request gets, and what its record says of it. */
+/** The answers to requests, and the answers in their records. */
 async function exchange(
   engine: Engine,
   settings: object,
@@ -75,11 +73,11 @@ async function exchange(
 }
 
 /** Reads records while they grow, as the page does. */
-async function watch(entries: readonly RecordEntry[], isOver: () => boolean): Promise<void> {
+async function watch(entries: RecordedApp["entries"], isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     for (const entry of entries) {
       await entry.record();
-      await entry.changes(NOTHING_SEEN);
+      await entry.changes();
     }
     await setImmediate();
   }
