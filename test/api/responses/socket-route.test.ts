@@ -1,13 +1,9 @@
 import { hash } from "node:crypto";
-import { createConnectionStore } from "../../../src/api/responses/connection-store.ts";
-import { OpenSockets } from "../../../src/api/responses/context.ts";
-import type { ResponseStore, StoredResponse } from "../../../src/api/responses/response-store.ts";
-import { ByteBudget } from "../../../src/api/request/byte-budget.ts";
 import { setImmediate } from "node:timers/promises";
 import { Hono } from "hono";
-import type { Engine } from "../../../src/engines/engine.ts";
 import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import type { Engine } from "../../../src/index.ts";
 import { z } from "zod";
 import { appOf } from "../../helpers/app.ts";
 import { eventually } from "../../helpers/eventually.ts";
@@ -18,46 +14,20 @@ import { MODEL } from "./support.ts";
 
 const CREATE = JSON.stringify({ type: "response.create", model: MODEL, input: "Hi." });
 
-/** A socket controlled by the test, including its buffered bytes. */
-async function open(
+/** Any number of connections to one application. */
+function createSockets(
   engine: Engine,
-  closing?: AbortSignal,
-  settings: Readonly<Record<string, unknown>> = {},
   {
-    isOpened = true,
-    headers = {},
+    closing,
+    settings = {},
     deps = {},
   }: {
-    isOpened?: boolean;
-    headers?: Record<string, string>;
+    closing?: AbortSignal | undefined;
+    settings?: Readonly<Record<string, unknown>>;
     deps?: Parameters<typeof appOf>[2];
   } = {},
 ) {
-  const raw = {
-    bufferedAmount: 0,
-    isPaused: false,
-    pause: () => void (raw.isPaused = true),
-    resume: () => void (raw.isPaused = false),
-    terminate() {
-      readyState = 3;
-      closed.push([undefined, "terminated"]);
-    },
-  };
-  const sent: string[] = [];
   const logged: Record<string, unknown>[] = [];
-  const closed: [number | undefined, string | undefined][] = [];
-  let readyState: 1 | 3 = 1;
-  const socket = new WSContext({
-    raw,
-    get readyState() {
-      return readyState;
-    },
-    send: (data) => void sent.push(typeof data === "string" ? data : "bytes"),
-    close(code, reason) {
-      readyState = 3;
-      closed.push([code, reason]);
-    },
-  });
   let events: WSEvents = {};
   const app = appOf(testSettings(settings), [{ id: MODEL, engine }], {
     webSockets: {
@@ -71,20 +41,70 @@ async function open(
     randomId: () => "0",
     ...deps,
   });
-  let noteBytes: (bytes: number) => void = () => {};
-  const watchBytes = (listener: typeof noteBytes) => void (noteBytes = listener);
-  await app.request("/v1/responses", { headers }, { watchBytes });
-  if (isOpened) events.onOpen?.(new Event("open"), socket);
-  return {
-    raw,
-    logged,
-    noteBytes: (bytes: number) => noteBytes(bytes),
-    sent,
-    closed,
-    message: (data: string | ArrayBuffer) =>
-      events.onMessage?.(new MessageEvent("message", { data }), socket),
-    leave: () => events.onClose?.(closeEvent(), socket),
-  };
+
+  /** Opens a socket controlled by the test, including its buffered bytes. */
+  async function connect({
+    isOpened = true,
+    headers = {},
+  }: { isOpened?: boolean; headers?: Record<string, string> } = {}) {
+    const raw = {
+      bufferedAmount: 0,
+      isPaused: false,
+      pause: () => void (raw.isPaused = true),
+      resume: () => void (raw.isPaused = false),
+      terminate() {
+        readyState = 3;
+        closed.push([undefined, "terminated"]);
+      },
+    };
+    const sent: string[] = [];
+    const closed: [number | undefined, string | undefined][] = [];
+    let readyState: 1 | 3 = 1;
+    const socket = new WSContext({
+      raw,
+      get readyState() {
+        return readyState;
+      },
+      send: (data) => void sent.push(typeof data === "string" ? data : "bytes"),
+      close(code, reason) {
+        readyState = 3;
+        closed.push([code, reason]);
+      },
+    });
+    let noteBytes: (bytes: number) => void = () => {};
+    const watchBytes = (listener: typeof noteBytes) => void (noteBytes = listener);
+    await app.request("/v1/responses", { headers }, { watchBytes });
+    const own = events;
+    if (isOpened) own.onOpen?.(new Event("open"), socket);
+    return {
+      raw,
+      noteBytes: (bytes: number) => noteBytes(bytes),
+      sent,
+      closed,
+      message: (data: string | ArrayBuffer) =>
+        own.onMessage?.(new MessageEvent("message", { data }), socket),
+      leave: () => own.onClose?.(closeEvent(), socket),
+    };
+  }
+  return { app, logged, connect };
+}
+
+/** One connection to an application of its own. */
+async function open(
+  engine: Engine,
+  closing?: AbortSignal,
+  settings: Readonly<Record<string, unknown>> = {},
+  {
+    deps = {},
+    ...options
+  }: {
+    isOpened?: boolean;
+    headers?: Record<string, string>;
+    deps?: Parameters<typeof appOf>[2];
+  } = {},
+) {
+  const { logged, connect } = createSockets(engine, { closing, settings, deps });
+  return { logged, ...(await connect(options)) };
 }
 
 /** Node 22 has no `CloseEvent`. */
@@ -322,7 +342,7 @@ describe("a connection", () => {
     expect(raw.isPaused).toBe(false);
     message(large);
     expect(raw.isPaused).toBe(true);
-    // Like a message that had been read before reading was paused.
+    // Messages can have been read before reading was paused.
     for (let count = 0; count < 20; count++) message(large);
     await expect.poll(() => typesOf(sent, "error")).toBe(20);
     expect(sent.map((each) => JSON.parse(each)).at(-1)).toMatchObject({
@@ -385,61 +405,105 @@ function typesOf(sent: readonly string[], type: string): number {
   return sent.filter((each) => JSON.parse(each).type === type).length;
 }
 
-describe("the latest responses of connections that store nothing", () => {
-  const entry = (id: string): StoredResponse => ({
-    response: { id, status: "completed", output: [] },
-    input: [{ type: "message", text: "x".repeat(500) }],
-    ancestors: [],
-    storedAt: 0,
-  });
-  const unstored = { store: false, earlier: [] };
+describe("connections of a key", () => {
+  type Socket = Awaited<ReturnType<typeof open>>;
+  const MAX_BODY = 100_000;
+  const bearer = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 
-  test("share the bytes of one body between those of a key, until they close", async () => {
-    const nothing: ResponseStore = {
-      put: async () => undefined,
-      get: async () => undefined,
-      getMany: async () => new Map(),
-      delete: async () => undefined,
-      ownItem: () => undefined,
-    };
-    const budget = new ByteBudget(1000);
-    const [one, other, foreign] = ["a", "a", "b"].map((tenant) =>
-      createConnectionStore(nothing, budget.open(tenant)),
+  function createKeyed(settings: object = {}) {
+    let ids = 0;
+    return createSockets(
+      scriptedEngine(() => ANSWER),
+      {
+        settings: {
+          keys: ["a", "b"].map((name) => ({ name, sha256: hash("sha256", name) })),
+          maxBodyBytes: MAX_BODY,
+          ...settings,
+        },
+        deps: { randomId: () => `${(ids += 1)}` },
+      },
     );
-    const put = async (store: typeof one, id: string, lane?: string) => {
-      await store?.lane(lane).put("", entry(id), unstored);
-      return (await store?.lane("any").get("", id)) !== undefined;
+  }
+
+  /** Sends a request, and resolves with its last event. */
+  async function answerOf({ sent, message }: Pick<Socket, "sent" | "message">, fields: object) {
+    const before = sent.length;
+    message(JSON.stringify({ ...JSON.parse(CREATE), ...fields }));
+    const last = await expect
+      .poll(() =>
+        sent.slice(before).find((each) => /"type":"(response\.completed|error)"/.test(each)),
+      )
+      .toBeDefined()
+      .then(() => sent.at(-1));
+    return z
+      .object({ type: z.string(), response: z.object({ id: z.string() }).optional() })
+      .parse(JSON.parse(last ?? ""));
+  }
+
+  test("share the bytes of one body between the latest responses that are not stored, until they close", async () => {
+    const { connect } = createKeyed();
+    const [one, other, foreign] = [
+      await connect(bearer("a")),
+      await connect(bearer("a")),
+      await connect(bearer("b")),
+    ];
+    const isHeld = async (socket: typeof one, id: string) => {
+      const fields = { previous_response_id: id, store: true, stream_id: "probe" };
+      return (await answerOf(socket, fields)).type === "response.completed";
     };
-    expect([await put(one, "1"), await put(other, "2"), await put(foreign, "3")]).toEqual([
+    const put = async (socket: typeof one, lane = "a") => {
+      const fields = { store: false, stream_id: lane, input: "x".repeat(0.6 * MAX_BODY) };
+      const id = (await answerOf(socket, fields)).response?.id ?? "";
+      return [id, await isHeld(socket, id)] as const;
+    };
+    const [first, isFirstHeld] = await put(one);
+    expect([isFirstHeld, (await put(other))[1], (await put(foreign))[1]]).toEqual([
       true,
       false,
       true,
     ]);
     // The next one takes the room of the one before.
-    expect([await put(one, "4"), await one?.lane("any").get("", "1")]).toEqual([true, undefined]);
-    // So does another lane's: the oldest go.
-    expect([await put(one, "4b", "b"), await one?.lane("b").get("", "4")]).toEqual([
-      true,
-      undefined,
-    ]);
-    one?.evict("4b");
-    expect(await put(other, "5")).toBe(true);
-    other?.close();
-    expect([await put(one, "6"), await put(other, "7")]).toEqual([true, false]);
+    const [second, isSecondHeld] = await put(one);
+    expect([isSecondHeld, await isHeld(one, first)]).toEqual([true, false]);
+    // A response of another lane takes the room of the oldest one.
+    expect([(await put(one, "b"))[1], await isHeld(one, second)]).toEqual([true, false]);
+    one.leave();
+    expect((await put(other))[1]).toBe(true);
+    const third = await connect(bearer("a"));
+    expect((await put(third))[1]).toBe(false);
   });
 
-  test("are forgotten when their connection ends", async () => {
-    const leasing = vi.spyOn(ByteBudget.prototype, "open");
-    const { message, leave, sent } = await open(scriptedEngine([ANSWER]));
-    message(JSON.stringify({ ...JSON.parse(CREATE), store: false }));
-    await eventually(() => {
-      expect(sent.at(-1)).toContain('"response.completed"');
-    });
-    const released = leasing.mock.results.map(({ value }) => vi.spyOn(value, "release"));
-    leasing.mockRestore();
+  test("return the bytes that they are receiving when they close", async () => {
+    // The last read may hold the beginning of the next message, which does not count.
+    const RECEIVED = MAX_BODY + 65_536;
+    const { connect } = createKeyed();
+    const [one, other] = [await connect(bearer("a")), await connect(bearer("a"))];
+    one.noteBytes(RECEIVED);
+    one.leave();
+    other.noteBytes(RECEIVED);
+    expect(other.closed).toEqual([]);
+    const third = await connect(bearer("a"));
+    third.noteBytes(RECEIVED);
+    expect(third.closed).toEqual([[1013, "Too many bytes are being received."]]);
+  });
+
+  test("are limited in number, with the limit as reason", async () => {
+    const { app, connect } = createKeyed({ maxSocketsPerKey: 1 });
+    const { leave } = await connect(bearer("a"));
+    const upgrade = async (key: string) => {
+      const headers = { ...bearer(key).headers, upgrade: "websocket" };
+      const response = await app.request("/v1/responses", { headers });
+      return [response.status, await response.text()];
+    };
+    expect(await upgrade("a")).toEqual([
+      429,
+      expect.stringContaining(
+        "This key has reached its limit of 1 open WebSockets. Close one, or send the request with POST.",
+      ),
+    ]);
+    expect(await upgrade("b")).toEqual([200, ""]);
     leave();
-    // What is received, and the response.
-    expect(released.map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
+    expect(await upgrade("a")).toEqual([200, ""]);
   });
 });
 
@@ -782,14 +846,6 @@ test("without WebSockets, the path supports POST only", async () => {
   const app = appOf(testSettings(), [], {});
   const response = await new Hono().route("/", app).request("/v1/responses");
   expect(response.status).toBe(405);
-});
-
-test("a key that has as many connections as it may gets the limit as reason", () => {
-  const sockets = new OpenSockets(() => 1);
-  sockets.enter("a");
-  expect(() => sockets.check("a")).toThrow(
-    "This key has reached its limit of 1 open WebSockets. Close one, or send the request with POST.",
-  );
 });
 
 test("a message that is too large is refused with the limit", async () => {
