@@ -218,19 +218,19 @@ class FoundGateway {
 export interface AssemblyDeps
   extends
     Omit<AppDeps, "settings" | "models" | "now" | "randomId" | "inspector" | "transport">,
+    Partial<Pick<AppDeps, "now" | "randomId">>,
     Omit<BackendDeps, "settings"> {
   /** Replaces the configured engines. */
   readonly models?: readonly ModelOptions[] | undefined;
   /** Wraps the models, to observe their turns. */
   readonly watchModels?: (models: Models) => Models;
   readonly inspector?: (models: Models) => Hono<ApiEnv> | undefined;
-  readonly randomId?: () => string;
 }
 
 /** The models of the settings, and the application with them. */
 export function assemble(settings: Settings, deps: AssemblyDeps) {
   const { pause = createPause(), shutdown = createShutdown(), randomId = newRandomId } = deps;
-  const { watchModels = (inner) => inner } = deps;
+  const { watchModels = (inner) => inner, now = Date.now } = deps;
   const options = deps.models ?? toModelOptions(settings, deps);
   const created = createModels(options, {
     steering: settings,
@@ -248,7 +248,7 @@ export function assemble(settings: Settings, deps: AssemblyDeps) {
     models,
     pause,
     shutdown,
-    now: Date.now,
+    now,
     randomId,
   });
   return {

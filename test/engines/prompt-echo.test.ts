@@ -1,15 +1,15 @@
-/** S9: what an engine repeats of a request shows that an answer belongs to another one. */
+/** S9: an answer that repeats another request is refused. */
 import { describe, expect, test } from "vitest";
 import { createEngine, type EngineKind } from "../../src/index.ts";
 import {
   complete,
   jsonAnswer,
-  promptOf,
   readFixture,
   requestOf,
   scriptTransport,
   streamOf,
 } from "./support.ts";
+import { promptOf } from "../helpers/spelled.ts";
 
 const MIXED_UP =
   "sent the answer to another request (a prompt of 5 tokens instead of 3). Is there a proxy that mixes up responses, or changes prompts?";

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createEngine, ENGINE_KINDS } from "../../src/index.ts";
-import { complete, jsonAnswer, promptOf, requestOf, scriptTransport, textOf } from "./support.ts";
+import { complete, jsonAnswer, requestOf, scriptTransport, textOf } from "./support.ts";
+import { promptOf } from "../helpers/spelled.ts";
 
 const FIXTURES = join(import.meta.dirname, "../fixtures/recorded");
 

@@ -1,7 +1,5 @@
 /** Shared by the engine tests: scripted transports, a request with every field, comparable events. */
-import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
 import { readFileSync } from "node:fs";
-
 import type { CompletionDecoder } from "../../src/engines/completion-decoder.ts";
 import type { EngineFinish, EnginePiece, Prompt, TokenLogprob } from "../../src/engines/engine.ts";
 import {
@@ -15,7 +13,7 @@ import type { TransportRequest, TransportResponse } from "../../src/engines/tran
 import type { Splitter } from "../../src/engines/sse.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { requestText } from "../helpers/request-text.ts";
-import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
+import { NEUTRAL_SAMPLING, promptOf } from "../helpers/spelled.ts";
 
 /** The bytes of a file under `test/fixtures/engines`. */
 export function readFixture(name: string): Uint8Array {
@@ -108,15 +106,6 @@ const PROMPT: Prompt = {
   ...promptOf([200006, 1428, 200008, 12194, 200007]),
   text: () => "<|start|>user<|message|>Hi<|end|>",
 };
-
-export function promptOf(ids: readonly TokenId[]): Prompt {
-  return {
-    length: ids.length,
-    ids,
-    idsJson: () => [toIdsJson(ids)],
-    text: () => o200kHarmony().decode(ids),
-  };
-}
 
 export function requestOf(changes: Partial<CompletionRequest> = {}): CompletionRequest {
   return {

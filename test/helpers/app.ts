@@ -2,11 +2,15 @@
  * The application without a server around it: requests go in, responses come out. In the project `workerd` the bundle
  * in its runtime is used instead, unless a test passes a store, which cannot run there.
  */
-import { type AppDeps, createApp } from "../../src/app.ts";
-import type { Engine, ModelOptions, Settings, Store } from "../../src/index.ts";
-import type { Toolbox } from "../../src/tools/toolbox.ts";
-import { toPresets } from "../../src/config/presets.ts";
-import { createModels } from "../../src/models/models.ts";
+import { assemble, type AssemblyDeps } from "../../src/gateway.ts";
+import {
+  createFetchTransport,
+  type Engine,
+  type GatewayOptions,
+  type ModelOptions,
+  type Settings,
+  type Store,
+} from "../../src/index.ts";
 import { readCounter } from "./counter.ts";
 import { lazyGateway, type LazyGateway, ON_WORKERS, testLog, testSettings } from "./gateway.ts";
 import type { Post } from "./tool-loop.ts";
@@ -19,7 +23,7 @@ export interface TestAppOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly store?: Store;
   /** Tools that the gateway runs, except on Workers. */
-  readonly toolbox?: Toolbox;
+  readonly toolbox?: NonNullable<GatewayOptions["tools"]>;
 }
 
 export interface TestApp {
@@ -63,18 +67,16 @@ function inProcess({
 export function appOf(
   settings: Settings,
   models: readonly ModelOptions[],
-  rest: Partial<AppDeps>,
-): ReturnType<typeof createApp> {
-  const { randomId = () => crypto.randomUUID().replaceAll("-", "") } = rest;
-  const newCallId = () => `call_${randomId()}`;
-  return createApp({
-    settings,
-    models: createModels(models, { steering: settings, newCallId, presets: toPresets(settings) }),
+  rest: Partial<AssemblyDeps>,
+): ReturnType<typeof assemble>["app"] {
+  const { app, enforce } = assemble(settings, {
+    models,
     log: testLog(),
-    now: () => Date.now(),
-    randomId,
+    transport: createFetchTransport(),
     ...rest,
   });
+  enforce();
+  return app;
 }
 
 function onWorkers({ engine, others = [], settings }: TestAppOptions): TestApp {

@@ -1,16 +1,12 @@
 /** A tool that answers from a list, and records its calls. */
-import type {
-  GatewayCall,
-  GatewayToolResult,
-  GatewayToolRun,
-  GatewayTool,
-  ToolSession,
-} from "../../src/tools/gateway-tool.ts";
-import { countBrowserCall, describeBrowserCall } from "../../src/tools/browser/call.ts";
-import { describeCode } from "../../src/tools/python/tool.ts";
-import { systemMessage, userMessage } from "../../src/harmony/messages.ts";
-import type { Turn, TurnGatewayTools } from "../../src/turn/turn.ts";
-import { turnWith } from "./turns.ts";
+import type { GatewayOptions } from "../../src/index.ts";
+
+/** A tool that the gateway runs. */
+export type GatewayTool = ReturnType<NonNullable<NonNullable<GatewayOptions["tools"]>["python"]>>;
+type ToolSession = Parameters<GatewayTool["open"]>[0];
+type GatewayToolRun = Awaited<ReturnType<GatewayTool["open"]>>;
+type GatewayCall = Parameters<GatewayToolRun["run"]>[0];
+type GatewayToolResult = Awaited<ReturnType<GatewayToolRun["run"]>>;
 
 export interface FakeTool extends GatewayTool {
   readonly calls: readonly GatewayCall[];
@@ -36,7 +32,7 @@ export function fakeTool(options: FakeToolOptions = {}): FakeTool {
     namespace: { key: "python", name: "python", description: "Runs code.", functions: [] },
     rawBody: true,
     accepts: (recipient) => recipient === "python",
-    describe: describeCode,
+    describe: ({ body }) => ({ type: "code", code: body, containerId: "", outputs: [] }),
     ...fields,
     calls,
     sessions,
@@ -70,27 +66,20 @@ export function fakeBrowser(options: FakeToolOptions = {}): FakeTool {
     rawBody: false,
     accepts: (recipient) => recipient === "browser" || recipient.startsWith("browser."),
     describe: describeBrowserCall,
-    countsAs: countBrowserCall,
+    countsAs: (recipient) =>
+      recipient === "browser.search" ? "search" : recipient === "browser.open" ? "open" : undefined,
     ...options,
   });
 }
 
-/** A turn with these tools, in the system message and in the loop. */
-export function turnWithTools(
-  tools: readonly GatewayTool[],
-  gatewayTools: Partial<TurnGatewayTools> = {},
-  fields: Partial<Turn> = {},
-): Turn {
-  const namespaces = tools.flatMap(({ namespace }) => namespace ?? []);
-  return turnWith({
-    messages: [
-      systemMessage({ identity: "You are a test.", effort: "medium", namespaces }),
-      userMessage("hi"),
-    ],
-    gatewayTools: { tools, maxCalls: 10, citations: "link", ...gatewayTools },
-    ...fields,
-  });
-}
+/** A call whose result is not known yet. */
+const describeBrowserCall: GatewayTool["describe"] = ({ recipient, body }) => {
+  const [, text = ""] = /"(?:query|pattern)":\s*"([^"]*)"/.exec(body) ?? [];
+  if (recipient === "browser.find") return { type: "find", pattern: text };
+  return recipient === "browser.search"
+    ? { type: "search", query: text, results: [] }
+    : { type: "open" };
+};
 
 function toShown({ recipient, body }: GatewayCall, text: string): GatewayToolResult["shown"] {
   switch (recipient) {

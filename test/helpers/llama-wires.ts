@@ -3,9 +3,7 @@
  * frames contain only the newest token's id.
  */
 import { z } from "zod";
-import type { Constraint, EngineTokens } from "../../src/engines/engine.ts";
-import { NEUTRAL_SAMPLING, type Sampling } from "../../src/engines/sampling.ts";
-import type { CompletionRequest, EngineError } from "../../src/index.ts";
+import type { CompletionRequest, EngineError, EngineEvent } from "../../src/index.ts";
 import {
   createDecoder,
   isSpecial,
@@ -13,8 +11,10 @@ import {
   specialTokenName,
   type TokenId,
 } from "../../src/tokenizer/index.ts";
-import { spelledPrompt } from "./spelled.ts";
+import { NEUTRAL_SAMPLING, spelledPrompt } from "./spelled.ts";
 import { structuredOutputs, toVllmLogprobs } from "./vllm-server.ts";
+
+type Constraint = NonNullable<CompletionRequest["constraint"]>;
 
 export const SERVED_MODEL = "openai/gpt-oss-20b";
 
@@ -26,7 +26,7 @@ export interface Wire {
 }
 
 export interface FrameWriter {
-  tokens(tokens: Extract<EngineTokens, { type: "ids" }>): unknown[];
+  tokens(tokens: Extract<EngineEvent, { type: "ids" }>): unknown[];
   finish(reason: "stop" | "length", usage: { prompt: number; cached: number }): unknown[];
   /** Sent unchanged after the last frame. */
   readonly end: string;
@@ -223,7 +223,9 @@ function isVisible(id: TokenId, name: string, shown: ReadonlySet<string>): boole
   return !ENDS.has(id) || shown.has(name);
 }
 
-function toSampling(body: z.infer<z.ZodObject<typeof samplingFields>>): Sampling {
+function toSampling(
+  body: z.infer<z.ZodObject<typeof samplingFields>>,
+): CompletionRequest["sampling"] {
   return {
     ...NEUTRAL_SAMPLING,
     temperature: body.temperature,

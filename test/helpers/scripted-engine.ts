@@ -1,8 +1,11 @@
 /** An engine that follows a script, with any form of output, and records its requests. */
 import type { Capabilities, CompletionRequest, Engine, EngineEvent } from "../../src/index.ts";
-import type { EngineProgress, EngineTokens, EngineUsage } from "../../src/engines/engine.ts";
 import { isSpecial, o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "./spelled.ts";
+
+type EngineProgress = Extract<EngineEvent, { type: "progress" }>;
+type EngineTokens = Extract<EngineEvent, { type: "ids" | "pieces" | "text" }>;
+type EngineUsage = Extract<EngineEvent, { type: "finish" }>["usage"];
 
 /** The output of one call: spelled Harmony, ids, or a failure after some output. */
 export type Script = string | readonly TokenId[] | Failing | Refusing;

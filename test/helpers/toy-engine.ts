@@ -5,10 +5,10 @@ import {
   type Engine,
   type EngineEvent,
 } from "../../src/index.ts";
-import type { Constraint } from "../../src/engines/engine.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
-import { spelledIds, spelledPrompt } from "./spelled.ts";
-import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
+import { promptOf, spelledIds } from "./spelled.ts";
+
+type Constraint = NonNullable<CompletionRequest["constraint"]>;
 
 export type Defect =
   /** Text instead of ids; for a text server, without control tokens. */
@@ -209,13 +209,7 @@ export function toyRequest(
   return {
     stopIds: [],
     ...fields,
-    prompt: {
-      ...spelledPrompt(""),
-      length: ids.length,
-      ids,
-      idsJson: () => [toIdsJson(ids)],
-      text: () => text,
-    },
+    prompt: { ...promptOf(ids), text: () => text },
     requestId: "toy",
   };
 }

@@ -1,17 +1,12 @@
 /** The toy behind the wire format of each kind of server, as used by the gateway's adapters. */
-import type { CompletionRequest } from "../../src/index.ts";
-import { GREEDY_SAMPLING } from "../../src/engines/sampling.ts";
+import { type CompletionRequest, createEngine, type EngineKind } from "../../src/index.ts";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import type { Constraint } from "../../src/engines/engine.ts";
-import type { Sampling } from "../../src/engines/sampling.ts";
-import { ENGINE_ADVICE } from "../../src/doctor/engine-advice.ts";
-import { ENGINES } from "../../src/engines/create-engine.ts";
-import type { ServerKind } from "../../src/engines/find-kind.ts";
 import { o200kHarmony, isSpecial, type TokenId } from "../../src/tokenizer/index.ts";
 import { listenAnywhere } from "./listen.ts";
+import { NEUTRAL_SAMPLING } from "./spelled.ts";
 import {
   type CachedIds,
   countCached,
@@ -21,6 +16,11 @@ import {
   writeToy,
 } from "./toy-engine.ts";
 import { structuredOutputs, toVllmLogprobs } from "./vllm-server.ts";
+
+type Constraint = NonNullable<CompletionRequest["constraint"]>;
+type Sampling = CompletionRequest["sampling"];
+
+type ServerKind = Exclude<EngineKind, "demo" | "llama">;
 
 export const TOY_MODEL = "openai/gpt-oss-20b";
 
@@ -74,8 +74,8 @@ interface Usage {
 
 export async function startToyServer({ kind, defect }: ToyServerOptions): Promise<ToyServer> {
   const wire = WIRES[kind];
-  const { capabilities } = ENGINES[kind];
-  const { tokenizeBody, runningGauge = "vllm:num_requests_running" } = ENGINE_ADVICE[kind];
+  const { capabilities } = createEngine(kind, { url: "http://toy", model: TOY_MODEL });
+  const gauge = kind === "sglang" ? "sglang:num_running_reqs" : "vllm:num_requests_running";
   const seen: CachedIds[] = [];
   let running = 0;
   let slot: Promise<void> = Promise.resolve();
@@ -106,7 +106,7 @@ export async function startToyServer({ kind, defect }: ToyServerOptions): Promis
   }
 
   function metrics(): string {
-    return `# TYPE ${runningGauge} gauge\n${runningGauge}{model="toy"} ${running}\n`;
+    return `# TYPE ${gauge} gauge\n${gauge}{model="toy"} ${running}\n`;
   }
 
   function describe(path: string, body: Body): object | undefined {
@@ -118,7 +118,7 @@ export async function startToyServer({ kind, defect }: ToyServerOptions): Promis
   }
 
   function tokenize(text: string): object | undefined {
-    if (tokenizeBody === undefined) return undefined;
+    if (!TOKENIZING.has(kind)) return undefined;
     const ids =
       defect === "wrong-specials"
         ? o200kHarmony().encode(text)
@@ -182,8 +182,11 @@ export async function startToyServer({ kind, defect }: ToyServerOptions): Promis
 
 const NEUTRAL = {
   maxTokens: 1,
-  sampling: GREEDY_SAMPLING,
+  sampling: { ...NEUTRAL_SAMPLING, temperature: 0 },
 };
+
+/** Kinds of servers with the endpoint `/tokenize`. */
+const TOKENIZING: ReadonlySet<ServerKind> = new Set(["vllm", "sglang", "llama-cpp"]);
 
 const MODELS = { object: "list", data: [{ id: TOY_MODEL, max_model_len: 131_072 }] };
 

@@ -1,25 +1,31 @@
 /** Turns for tests, with neutral values for all options that a test does not set. */
-import { type Engine, type Model, type ModelOptions, resolveSettings } from "../../src/index.ts";
-import { NEUTRAL_SAMPLING } from "../../src/engines/sampling.ts";
+import { assemble, type AssemblyDeps } from "../../src/gateway.ts";
+import {
+  createFetchTransport,
+  type Engine,
+  type Model,
+  type ModelOptions,
+  resolveSettings,
+  type Settings,
+} from "../../src/index.ts";
 import { type Json, type Message, parseJson, toCompactJson } from "../../src/harmony/index.ts";
-import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
-import type { TokenLogprob } from "../../src/engines/engine.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
-import { createModels } from "../../src/models/models.ts";
-import type { Citation } from "../../src/turn/output/citations.ts";
-import type { OnFact } from "../../src/turn/facts.ts";
 import { TurnPrompt } from "../../src/turn/prompt/prompt.ts";
-import type { Pause } from "../../src/streams/slices.ts";
-import type { Steering } from "../../src/turn/steering/settings.ts";
-import type {
-  AnswerFormat,
-  GatewayCallResult,
-  OfferedTool,
-  Part,
-  Turn,
-  TurnEnd,
-  TurnEvent,
-} from "../../src/turn/turn.ts";
+import type { GatewayTool } from "./fake-tool.ts";
+import { NEUTRAL_SAMPLING } from "./spelled.ts";
+
+export type Turn = Parameters<Model["run"]>[0];
+export type OfferedTool = Turn["tools"][number];
+export type TurnGatewayTools = NonNullable<Turn["gatewayTools"]>;
+export type OnFact = NonNullable<Parameters<Model["run"]>[2]>;
+export type TurnEvent = ReturnType<Model["run"]> extends AsyncIterable<infer Event> ? Event : never;
+type AnswerFormat = Turn["answer"];
+type GatewayCallResult = Extract<TurnEvent, { type: "builtin-result" }>;
+type PartDelta = Extract<TurnEvent, { type: "part-delta" }>;
+type Part = Extract<TurnEvent, { type: "part-start" }>["part"];
+type TurnEnd = Extract<TurnEvent, { type: "end" }>;
+type TokenLogprob = NonNullable<PartDelta["logprobs"]>[number];
+type Citation = NonNullable<PartDelta["citations"]>[number];
 
 /** A tool by its name and its schema as JSON text. */
 export function offeredTool(name: string, schema?: string, strict = false): OfferedTool {
@@ -43,17 +49,14 @@ interface TurnFields extends Partial<Omit<Turn, "prompt">> {
 
 export function turnWith({ messages, ...fields }: TurnFields = {}): Turn {
   const tools = fields.tools ?? [];
-  const developer = developerMessage({
-    functions: tools.map((tool) => ({ ...tool, description: "" })),
-  });
   return {
     id: "turn-1",
     tenant: "anonymous",
     prompt: new TurnPrompt(
       messages ?? [
-        systemMessage({ identity: "You are a test.", effort: "medium" }),
-        ...(developer ? [developer] : []),
-        userMessage("hi"),
+        systemMessage(),
+        ...(tools.length > 0 ? [developerMessage(tools)] : []),
+        { role: "user", content: "hi" },
       ],
     ),
     tools,
@@ -67,31 +70,73 @@ export function turnWith({ messages, ...fields }: TurnFields = {}): Turn {
   };
 }
 
+function systemMessage(tools: readonly GatewayTool[] = []): Message {
+  const namespaces = tools.flatMap(({ namespace }) => namespace ?? []);
+  return {
+    role: "system",
+    content: [
+      {
+        type: "system",
+        identity: "You are a test.",
+        effort: "medium",
+        channels: ["analysis", "commentary", "final"],
+        channelsRequired: true,
+        ...(namespaces.length > 0 && { namespaces }),
+      },
+    ],
+  };
+}
+
+function developerMessage(tools: readonly OfferedTool[]): Message {
+  const functions = tools.map((tool) => ({ ...tool, description: "" }));
+  const namespaces = [{ key: "functions", name: "functions", functions }];
+  return { role: "developer", content: [{ type: "developer", namespaces }] };
+}
+
+/** A turn with these tools, in the system message and in the loop. */
+export function turnWithTools(
+  tools: readonly GatewayTool[],
+  gatewayTools: Partial<TurnGatewayTools> = {},
+  fields: Partial<Turn> = {},
+): Turn {
+  return turnWith({
+    messages: [systemMessage(tools), { role: "user", content: "hi" }],
+    gatewayTools: { tools, maxCalls: 10, citations: "link", ...gatewayTools },
+    ...fields,
+  });
+}
+
 export interface RunOptions {
-  readonly steering?: Partial<Steering>;
+  readonly steering?: Partial<Settings>;
   readonly contextLength?: number;
   readonly signal?: AbortSignal;
-  readonly pause?: Pause;
+  readonly pause?: NonNullable<AssemblyDeps["pause"]>;
   readonly onFact?: OnFact;
 }
 
-/** A model like the gateway's, with the defaults of its settings. Call ids are `call_1`, `call_2`, … */
+/** A model of the gateway, with the defaults of its settings. Call ids are `call_1`, `call_2`, … */
 export function modelOf(
   engine: ModelOptions["engine"],
   { steering, contextLength, pause }: Omit<RunOptions, "signal" | "onFact"> = {},
 ): Model {
   let calls = 0;
   const options = { id: "openai/gpt-oss-20b", engine, layout: "reference" } as const;
-  const { all } = createModels(
-    [contextLength === undefined ? options : { ...options, contextLength }],
+  const { models } = assemble(
+    { ...DEFAULTS, ...steering },
     {
-      steering: { ...DEFAULTS, ...steering },
-      newCallId: () => `call_${++calls}`,
+      models: [contextLength === undefined ? options : { ...options, contextLength }],
+      randomId: () => String(++calls),
+      transport: createFetchTransport(),
+      log: SILENT,
       ...(pause && { pause }),
     },
   );
-  return all[0]!;
+  return models.all[0]!;
 }
+
+const DEFAULTS = resolveSettings([], { public: false });
+const ignore = () => undefined;
+const SILENT = { error: ignore, warn: ignore, info: ignore, debug: ignore };
 
 /** A turn of a new model. */
 export function startTurn(
@@ -101,8 +146,6 @@ export function startTurn(
 ): AsyncIterable<TurnEvent> {
   return modelOf(engine, options).run(turn, signal, onFact);
 }
-
-const DEFAULTS: Steering = resolveSettings([], { public: false });
 
 export function finishTurn(
   engine: Engine,

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
-import type { Constraint, EngineTokens } from "../../src/engines/engine.ts";
+import type { CompletionRequest, EngineEvent } from "../../src/index.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { listenAnywhere } from "./listen.ts";
 
@@ -102,13 +102,21 @@ export const structuredOutputs = z
     structural_tag: z.string(),
   })
   .partial()
-  .transform(({ json, choice, grammar, regex, structural_tag: tag }): Constraint => {
-    if (json !== undefined) return { type: "json-schema", schema: JSON.stringify(json) };
-    if (choice !== undefined) return { type: "choice", options: choice };
-    if (grammar !== undefined) return { type: "grammar", grammar };
-    if (regex !== undefined) return { type: "regex", pattern: regex };
-    return tag === undefined ? { type: "json-object" } : { type: "structural-tag", tag };
-  })
+  .transform(
+    ({
+      json,
+      choice,
+      grammar,
+      regex,
+      structural_tag: tag,
+    }): NonNullable<CompletionRequest["constraint"]> => {
+      if (json !== undefined) return { type: "json-schema", schema: JSON.stringify(json) };
+      if (choice !== undefined) return { type: "choice", options: choice };
+      if (grammar !== undefined) return { type: "grammar", grammar };
+      if (regex !== undefined) return { type: "regex", pattern: regex };
+      return tag === undefined ? { type: "json-object" } : { type: "structural-tag", tag };
+    },
+  )
   .optional();
 
 /** A vLLM server's information about itself. */
@@ -123,7 +131,7 @@ export function toFrame(ids: readonly number[], finish: string | null): string {
 }
 
 export function toVllmLogprobs(
-  logprobs: NonNullable<Extract<EngineTokens, { type: "ids" }>["logprobs"]>,
+  logprobs: NonNullable<Extract<EngineEvent, { type: "ids" }>["logprobs"]>,
 ) {
   const nameOf = (id: TokenId) => `token_id:${id}`;
   return {

@@ -1,14 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { toModelOptions } from "../../src/models/backends.ts";
-import { toBackends } from "../../src/config/backends.ts";
-import { EngineError } from "../../src/index.ts";
-import { createLog } from "../../src/telemetry/log.ts";
-import { createModels } from "../../src/models/models.ts";
-import { bodyOf, requestOf, type Answer, jsonAnswer, scriptTransport } from "../engines/support.ts";
-import { testSettings } from "../helpers/gateway.ts";
-import type { TransportRequest } from "../../src/engines/transport.ts";
+import { assemble } from "../../src/gateway.ts";
+import { EngineError, type Transport } from "../../src/index.ts";
+import { bodyOf, type Answer, jsonAnswer, scriptTransport } from "../engines/support.ts";
+import { testLog, testSettings } from "../helpers/gateway.ts";
 import { requestText } from "../helpers/request-text.ts";
-import { appOf } from "../helpers/app.ts";
+
+type TransportRequest = Parameters<Transport>[0];
 
 const THREE = [
   { engine: "vllm", url: "http://a:8000", aliases: ["small"], contextLength: 32_768 },
@@ -27,7 +24,7 @@ const ANSWER = [
 
 const streamed: Answer = { pieces: [new TextEncoder().encode(ANSWER)] };
 
-/** What a server that is well answers. */
+/** The answer of a healthy server. */
 function answerWell({ method }: TransportRequest): Answer {
   return method === "GET" ? jsonAnswer({ data: [{ id: "openai/gpt-oss-20b" }] }) : streamed;
 }
@@ -36,35 +33,33 @@ function serve(
   given: Readonly<Record<string, unknown>>,
   script: (request: TransportRequest) => Answer | Error | Promise<Answer>,
 ) {
-  const settings = testSettings(given);
   const transport = async (request: TransportRequest) => {
     const answer = await script(request);
     return scriptTransport(() => answer)(request);
   };
-  const models = createModels(toModelOptions(settings, { transport }), {
-    steering: settings,
-    newCallId: () => "call_1",
+  const logged: Record<string, unknown>[] = [];
+  const { app, models, enforce } = assemble(testSettings(given), {
+    transport,
+    log: testLog(logged),
   });
-  const lines: string[] = [];
-  const log = createLog({ level: "info", now: Date.now, write: (line) => lines.push(line) });
-  const app = appOf(settings, [], { models, log });
+  enforce();
   const post = async (body: object, path = "/v1/chat/completions") =>
     app.request(path, { method: "POST", body: JSON.stringify(body) });
   const get = async (path: string) => app.request(path);
-  const logged = () => lines.map((line) => JSON.parse(line));
   return { models, post, get, logged };
 }
 
 const HELLO = { messages: [{ role: "user", content: "hi" }] };
 
 test("backends of one served name are one model, with the aliases of all of them", () => {
-  const settings = testSettings({ backends: THREE });
-  expect(toBackends(settings)).toHaveLength(3);
-  const options = toModelOptions(settings, { transport: scriptTransport(() => streamed) });
-  expect(options.map(({ id, aliases, engine }) => [id, aliases, engine.name])).toEqual([
-    ["openai/gpt-oss-20b", ["small", "fast"], "vllm"],
-    ["other", [], "sglang"],
+  const { models } = serve({ backends: THREE }, () => streamed);
+  const shown = models.all.map(({ id, provider, pool }) => [id, provider, pool?.backends.length]);
+  expect(shown).toEqual([
+    ["openai/gpt-oss-20b", "vllm", 2],
+    ["other", "sglang", 1],
   ]);
+  const found = ["small", "fast"].map((alias) => models.find(alias)?.model.id);
+  expect(found).toEqual(["openai/gpt-oss-20b", "openai/gpt-oss-20b"]);
 });
 
 test("a model's context length is the shortest of its backends", async () => {
@@ -79,14 +74,17 @@ test("a model's context length is the shortest of its backends", async () => {
 });
 
 test("a configured context length is sent to Ollama", async () => {
-  const transport = scriptTransport(() => ({
-    headers: { "content-type": "application/x-ndjson" },
-    pieces: [new TextEncoder().encode('{"response":"","done":true,"done_reason":"stop"}\n')],
-  }));
-  const settings = testSettings({ engine: "ollama", model: "gpt-oss:20b", contextLength: 65_536 });
-  const [options] = toModelOptions(settings, { transport });
-  for await (const _ of options?.engine.complete(requestOf(), new AbortController().signal) ?? []);
-  expect(bodyOf(transport.requests[0])).toMatchObject({ options: { num_ctx: 65_536 } });
+  const requests: TransportRequest[] = [];
+  const settings = { engine: "ollama", model: "gpt-oss:20b", contextLength: 65_536 };
+  const { post } = serve(settings, (request) => {
+    requests.push(request);
+    return {
+      headers: { "content-type": "application/x-ndjson" },
+      pieces: [new TextEncoder().encode('{"response":"","done":true,"done_reason":"stop"}\n')],
+    };
+  });
+  await post(HELLO);
+  expect(bodyOf(requests[0])).toMatchObject({ options: { num_ctx: 65_536 } });
 });
 
 test("a failure is logged with its backend", async () => {
@@ -95,7 +93,7 @@ test("a failure is logged with its backend", async () => {
     pieces: [new TextEncoder().encode('{"error":{"message":"out of order"}}')],
   }));
   expect((await post(HELLO)).status).toBe(502);
-  expect(logged().find(({ event }) => event === "turn")).toMatchObject({
+  expect(logged.find(({ event }) => event === "turn")).toMatchObject({
     error: "server-error",
     backend: "north",
   });
@@ -104,7 +102,7 @@ test("a failure is logged with its backend", async () => {
 describe("a backend that is full", () => {
   const SETTINGS = { engine: "vllm", maxConcurrent: 1 };
 
-  /** A gateway one of whose requests is held at the backend until it is let go. */
+  /** A gateway whose backend holds all requests until `letGo` is called. */
   function serveHolding(settings: object) {
     const held = Promise.withResolvers<Answer>();
     const gateway = serve({ ...SETTINGS, ...settings }, () => held.promise);
@@ -166,10 +164,10 @@ test("a server's message about a request is passed on, without its URL", async (
   });
 });
 
-/** What a transport rejects with where nobody listens. */
+/** The error of a transport for an address without a server. */
 const GONE = new EngineError("unreachable", "Cannot reach http://a:8000 (connection refused).");
 
-describe("backends one of which fails", () => {
+describe("two backends, the first of which fails", () => {
   const isFirst = ({ url }: TransportRequest) => url.startsWith("http://a:8000");
   const failing = () =>
     serve({ backends: THREE.slice(0, 2) }, (request) =>

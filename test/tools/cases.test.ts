@@ -19,9 +19,15 @@ import { createPageFetch } from "../../src/tools/browser/fetch-page.ts";
 import { createBrowserTool } from "../../src/tools/browser/browser.ts";
 import { createPause } from "../../src/streams/slices.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
-import { fakeTool, turnWithTools } from "../helpers/fake-tool.ts";
+import { fakeTool } from "../helpers/fake-tool.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { type FinishedPart, type FinishedTurn, finishTurn, offeredTool } from "../helpers/turns.ts";
+import {
+  type FinishedPart,
+  type FinishedTurn,
+  finishTurn,
+  offeredTool,
+  turnWithTools,
+} from "../helpers/turns.ts";
 
 const toolCase = z.object({
   id: z.string(),

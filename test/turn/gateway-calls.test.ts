@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { scriptedEngine, type ScriptedEngine } from "../helpers/scripted-engine.ts";
-import { fakeBrowser, fakeTool, turnWithTools } from "../helpers/fake-tool.ts";
+import { fakeBrowser, fakeTool } from "../helpers/fake-tool.ts";
 import {
   type FinishedTurn,
   finishTurn,
   formedAnswer,
   offeredTool,
   startTurn,
+  turnWithTools,
 } from "../helpers/turns.ts";
 import { parseJson } from "../../src/harmony/index.ts";
 import type { TurnEvent } from "../../src/turn/turn.ts";

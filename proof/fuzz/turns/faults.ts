@@ -6,8 +6,7 @@ import type { CompletionRequest, Engine, Models } from "../../../src/index.ts";
 import { createPushStream, consume } from "../../../src/streams/push-stream.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../../src/tokenizer/index.ts";
 import type { Turn, TurnEvent } from "../../../src/turn/turn.ts";
-import { spelledIds, spelledPrompt } from "../../../test/helpers/spelled.ts";
-import { toIdsJson } from "../../../src/tokenizer/ids-json.ts";
+import { promptOf, spelledIds } from "../../../test/helpers/spelled.ts";
 
 export interface Fault {
   /** The defect, as a sentence for the table. */
@@ -172,7 +171,7 @@ export const FAULTS: readonly Fault[] = [
     rules: ["prompt-grows"],
     request: (request, call) => {
       const ids = request.prompt.ids.toSpliced(4, 1);
-      return call === 0 ? request : { ...request, prompt: toPrompt(ids) };
+      return call === 0 ? request : { ...request, prompt: promptOf(ids) };
     },
   },
   {
@@ -180,7 +179,7 @@ export const FAULTS: readonly Fault[] = [
     rules: ["client-text-is-text"],
     request: (request) => {
       const spelled = o200kHarmony().decode(request.prompt.ids);
-      return { ...request, prompt: toPrompt(spelledIds(spelled)) };
+      return { ...request, prompt: promptOf(spelledIds(spelled)) };
     },
   },
   {
@@ -189,7 +188,7 @@ export const FAULTS: readonly Fault[] = [
     request: (request, call) => {
       const end = request.prompt.ids.lastIndexOf(SPECIAL_TOKENS["<|call|>"]);
       if (call > 0 || end === -1) return request;
-      return { ...request, prompt: toPrompt(request.prompt.ids.toSpliced(end - 1, 1)) };
+      return { ...request, prompt: promptOf(request.prompt.ids.toSpliced(end - 1, 1)) };
     },
   },
 ];
@@ -203,10 +202,6 @@ function withKind(kind: string, map: MapEvent): MapEvent {
     if (event.type === "part-start") isOpen = event.part.kind === kind;
     return isOpen && event.type !== "end" ? map(event) : [event];
   };
-}
-
-function toPrompt(ids: readonly number[]): CompletionRequest["prompt"] {
-  return { ...spelledPrompt(""), length: ids.length, ids, idsJson: () => [toIdsJson(ids)] };
 }
 
 export function withFault(models: Models, { turn: change, events: changeEvents }: Fault): Models {

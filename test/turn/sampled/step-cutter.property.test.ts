@@ -8,10 +8,10 @@ import type { SampledSpan, SampledStep } from "../../../src/harmony/sampled-step
 import type { Turn } from "../../../src/turn/turn.ts";
 import { findCleanMessages } from "../../helpers/clean-messages.ts";
 import { completion } from "../../helpers/completions.ts";
-import { fakeBrowser, turnWithTools } from "../../helpers/fake-tool.ts";
+import { fakeBrowser } from "../../helpers/fake-tool.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { spelledIds } from "../../helpers/spelled.ts";
-import { offeredTool, startTurn, turnWith } from "../../helpers/turns.ts";
+import { offeredTool, startTurn, turnWith, turnWithTools } from "../../helpers/turns.ts";
 
 interface Call {
   readonly name: string;

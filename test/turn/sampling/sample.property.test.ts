@@ -15,7 +15,7 @@ import type { OnFact } from "../../../src/turn/facts.ts";
 import type { Turn, TurnEvent } from "../../../src/turn/turn.ts";
 import { scriptTransport } from "../../engines/support.ts";
 import { completion } from "../../helpers/completions.ts";
-import { fakeBrowser, fakeTool, turnWithTools } from "../../helpers/fake-tool.ts";
+import { fakeBrowser, fakeTool } from "../../helpers/fake-tool.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { spelledIds } from "../../helpers/spelled.ts";
 import type { RunOptions } from "../../helpers/turns.ts";
@@ -28,7 +28,7 @@ const before = await import("../../helpers/turns.ts");
 vi.doUnmock(LOOP);
 vi.resetModules();
 const now = await import("../../helpers/turns.ts");
-const { formedAnswer, offeredTool, turnWith } = now;
+const { formedAnswer, offeredTool, turnWith, turnWithTools } = now;
 
 /** `estimatesReasoning`: tokens of reasoning depend on how text without spaces arrives, and are left out. */
 interface Observed extends RunOptions {
