@@ -83,7 +83,7 @@ function sendLarge(asking: Asking, isAnnounced: boolean): Socket {
   return socket;
 }
 
-/** A byte every now and then. */
+/** Sends a body byte by byte. */
 function sendSlowly(asking: Asking): Socket {
   const socket = open(asking, "content-length: 1000000");
   const send = async () => {

@@ -82,7 +82,7 @@ function findProblem(
 interface Reading {
   /** The parts with their texts. */
   readonly parts: string;
-  /** Everything that must not depend on the split: parts, tokens and repairs. */
+  /** All results that must not depend on the split: parts, tokens and repairs. */
   readonly all: string;
 }
 

@@ -73,7 +73,7 @@ export async function requestOf(seed: number, index: number): Promise<RequestInp
   return inputOf(seed, index, await createTarget(Math.floor(index / EPOCH)));
 }
 
-/** Alone if it fails alone, else with as few requests before it as possible. */
+/** Removes as many of the requests before the failing one as possible. */
 export async function shrinkRequestFailure(failure: RequestFailure): Promise<RequestFailure> {
   let tries = 400;
   const fails = async (requests: readonly RequestInput[]) => {

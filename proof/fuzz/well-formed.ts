@@ -21,7 +21,7 @@ const WORDS = [
 /** Markers quoted with ordinary tokens, as in an answer about the format. */
 const QUOTED = ["<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>", "<|return|>"];
 
-/** Most have every marker in its place. In some, an answer or an analysis message has no header; nothing of it may be lost. */
+/** Most completions have every marker in its place. In some, an answer or an analysis message lacks its header; none of its text may be lost. */
 export function createWellFormed(random: Random): WellFormed {
   const completion = random.oneIn(4)
     ? createBare(random)
@@ -79,9 +79,9 @@ function createBare(random: Random): Completion {
   return { segments: [{ form: "pieces", items: [{ text }, end] }], parts: [`[content ${text}]`] };
 }
 
-/** All its markers are spelled with ordinary tokens, the first after some text. */
+/** A completion whose markers are all spelled with ordinary tokens, the first after some text. */
 function createSpelled(random: Random): Completion {
-  // White space between messages belongs to none.
+  // White space between messages belongs to neither of them.
   const analysis = createBody(random, []).trimEnd();
   const body = createBody(random, []);
   const text = `${analysis}<|end|><|start|>assistant<|channel|>final<|message|>${body}<|return|>`;

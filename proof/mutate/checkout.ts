@@ -1,4 +1,4 @@
-/** Copies of the last commit, in which tests run over changed sources. Nothing in the working tree changes. */
+/** Creates copies of the last commit, in which tests run over changed sources. The working tree is not changed. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
@@ -13,10 +13,10 @@ export const OPTIONS = {
   jobs: { type: "string", default: "2" },
   minutes: { type: "string", default: "60" },
 } as const;
-/** Tests that one change is run against. */
+/** Maximum test files that are run for one change. */
 export const MAX_TESTS = 8;
 
-/** A mutant whose loop never ends is stopped. */
+/** Maximum duration of a run: a mutant can loop for ever. */
 const MAX_SECONDS = 400;
 
 const reportSchema = z.object({
@@ -27,7 +27,7 @@ const reportSchema = z.object({
 export interface Checkout {
   folder: string;
   git: (...options: string[]) => string;
-  /** The first of the test files that fails; `"no end"` if the run does not end, or only by breaking off. */
+  /** Resolves with the first test file that fails; with `"no end"` if the run does not end, or ends without a report. */
   runTests: (files: readonly string[]) => Promise<string | undefined>;
   /** Restores the committed files. */
   restore: () => void;
@@ -40,7 +40,7 @@ function killTests(group: number): void {
   try {
     process.kill(-group, "SIGKILL");
   } catch {
-    // It has ended.
+    // The group has ended already.
   }
 }
 
@@ -97,7 +97,7 @@ async function runTests(folder: string, files: readonly string[]): Promise<strin
   return failed === undefined ? "no end" : relative(folder, failed.name);
 }
 
-/** Runs what stands in the list, one in each checkout at a time. */
+/** Runs the entries, one in each checkout at a time. */
 export async function inCheckouts<Entry>(
   entries: readonly Entry[],
   { jobs, minutes }: { jobs: number; minutes: number },

@@ -27,13 +27,13 @@ const entrySchema = z.object({
 });
 
 const LIST = "proof/mutate/mutants.jsonl";
-/** The nearest alone, then two, then the rest: most mutants die of the first. */
+/** Ranges of tests in one run: the nearest test kills most mutants, so it runs alone. */
 const GROUPS = [
   [0, 1],
   [1, 3],
   [3, MAX_TESTS],
 ] as const;
-/** Tests that have run without a mutant, and whether they failed. */
+/** Whether a test fails without any mutant, by its file. */
 const failsUnchanged = new Map<string, boolean>();
 
 const { values } = parseArgs({ options: OPTIONS });
@@ -95,7 +95,7 @@ async function run(): Promise<void> {
   if (!values.update && counts.survived + unexplained.length > 0) process.exitCode = 1;
 }
 
-/** The file that contains a mutant's line now: lines move with their files. */
+/** The file that contains a mutant's line at present: files move. */
 function fileOf(
   mutant: Mutant,
   sources: readonly (readonly [file: string, text: string])[],
@@ -105,7 +105,7 @@ function fileOf(
   return own?.[0] ?? (having.length === 1 ? having[0]?.[0] : undefined);
 }
 
-/** `undefined` if the line is gone. */
+/** Returns the test that fails, `null` if none fails, `undefined` if the line is gone. */
 async function killerOf(
   mutant: Mutant,
   tests: readonly string[],
@@ -122,7 +122,7 @@ async function killerOf(
     restore();
     if (failed === undefined) continue;
     if (failed === "no end") return failed;
-    // A test that fails without the mutant, too, shows nothing.
+    // A test that also fails without the mutant proves nothing.
     if (!failsUnchanged.has(failed))
       failsUnchanged.set(failed, (await runTests([failed])) !== undefined);
     if (failsUnchanged.get(failed) === false) return failed;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import { parseAst } from "vitest/node";
 
-/** A line of a file, and the part of it that is swapped. Found by its text, so that it survives changes around it. */
+/** A line of a file, and its part that is swapped. The line is found by its text, so other lines of the file may change. */
 export interface Mutant {
   file: string;
   line: string;
@@ -11,7 +11,7 @@ export interface Mutant {
   to: string;
 }
 
-/** All mutants of a file. Left out: lines that the file has twice, and parts that their line has twice. */
+/** All mutants of a file, except in lines that the file has twice, and of parts that their line has twice. */
 export function findMutants(file: string, text: string): Mutant[] {
   const counts = new Map<string, number>();
   for (const line of text.split("\n")) counts.set(line.trim(), (counts.get(line.trim()) ?? 0) + 1);
@@ -30,12 +30,12 @@ export function findMutants(file: string, text: string): Mutant[] {
   return found;
 }
 
-/** The file with the mutant in it; `undefined` where the line is gone. */
+/** Returns the file's text with the mutant; `undefined` if the line is gone. */
 export function applyMutant({ line, from, to }: Mutant, text: string): string | undefined {
   const lines = text.split("\n");
   const at = lines.findIndex((other) => other.trim() === line);
   if (at === -1) return undefined;
-  // A function, since `$` has a meaning in a replacement.
+  // The replacement is a function, because `$` has a meaning in a string.
   lines[at] = lines[at]!.replace(from, () => to);
   return lines.join("\n");
 }
@@ -105,7 +105,7 @@ const OPERATORS: Record<string, string> = {
   "??": "&&",
 };
 
-/** A part of the node, and what stands in its place instead. */
+/** The part of the node that is swapped, and its replacement. */
 function swap(node: Node, text: string): { start: number; end: number; to: string } | undefined {
   const source = (part: unknown) => (isNode(part) ? text.slice(part.start, part.end) : "");
   const whole = (to: string | undefined) =>

@@ -25,7 +25,7 @@ export interface Case {
 }
 
 export interface EngineTraits {
-  /** It is called through the adapter of a real server. */
+  /** The engine is called through the adapter of a real server. */
   readonly isOverHttp?: boolean;
   /** Tokens in each read of the streamed run, repeated. The plain run reads one at a time. */
   readonly batches: readonly number[];
@@ -120,7 +120,7 @@ export type MessageRole = "analysis" | "preamble" | "final" | "call";
 /** A message as the model will write it, special tokens spelled out. */
 export interface PlannedMessage {
   readonly role: MessageRole;
-  /** From after `<|start|>assistant` to the body. */
+  /** The text between `<|start|>assistant` and the body. */
   readonly header: string;
   /** Recipient of a call. */
   readonly name?: string;
@@ -129,7 +129,7 @@ export interface PlannedMessage {
   readonly isEndless?: boolean;
   /** Encode the body character by character, so that words and characters are spread over more tokens. */
   readonly isSplit?: boolean;
-  /** Its end, and the text between it and the next message's header. */
+  /** The message's end token, and the text before the next message's header. */
   readonly end: string;
   /** The format is broken here: its text may be read as anything, but reasoning must not be shown as an answer. */
   readonly isMalformed?: boolean;

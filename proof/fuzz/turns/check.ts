@@ -23,7 +23,7 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** One way to send the request, and its outcome. */
+/** The request sent in one form, and its outcome. */
 export interface Run {
   readonly session: Session;
   readonly answer: WorldAnswer;
@@ -76,7 +76,7 @@ function isReadToTheEnd({ calls, case: given }: Session): boolean {
 
 type Report = (rule: string, detail: object) => void;
 
-// ---- How the gateway behaved -----------------------------------------------------------------------
+// ---- Engine calls ----------------------------------------------------------------------------------
 
 function checkConduct(given: Case, run: Run, report: Report): void {
   const { session, answer, observed, problem } = run;
@@ -282,7 +282,7 @@ function withoutIds(observed: Observed): Observed {
   };
 }
 
-// ---- What came out ---------------------------------------------------------------------------------
+// ---- Observed output -------------------------------------------------------------------------------
 
 class Look {
   readonly case: Case;
@@ -554,7 +554,7 @@ function checkStops({ choice, case: given, truth, isMalformed }: Look, report: R
   }
 }
 
-// ---- Everything, exactly once and in order ---------------------------------------------------------
+// ---- Completeness and order ------------------------------------------------------------------------
 
 function checkWhole(look: Look, report: Report): void {
   const { choice, hasTools, case: given, calls } = look;

@@ -14,7 +14,7 @@ import { type Completion, writeCompletion } from "./model.ts";
 
 /** The record of one engine call. */
 export interface CallRecord {
-  /** The index of its choice among `n`. */
+  /** The index of the call's choice among `n`. */
   readonly choice: number;
   readonly request: CompletionRequest;
   /** The prompt as the engine reads it: as text, with spelled control tokens as real ones. */
@@ -22,7 +22,7 @@ export interface CallRecord {
   readonly completion: Completion;
   /** The number of ids of the completion that were read. */
   read: number;
-  /** It reached its finish. */
+  /** The completion reached its finish. */
   isFinished: boolean;
 }
 

@@ -11,9 +11,9 @@ import { callableNames } from "./model.ts";
 const CALL = SPECIAL_TOKENS["<|call|>"];
 
 export interface NextStep {
-  /** Its first engine call. */
+  /** The first engine call of the step. */
   readonly call: CallRecord;
-  /** The header `x-harmony-exact` of its answer. */
+  /** The header `x-harmony-exact` of the step's answer. */
   readonly exact: string | null;
 }
 
@@ -70,7 +70,7 @@ function isBeginning(
 const CLEAN_HEADER =
   /^(?:<\|channel\|>analysis<\|message\|>| to=functions\.\w+<\|channel\|>commentary <\|constrain\|>json<\|message\|>|<\|channel\|>commentary to=functions\.\w+ <\|constrain\|>json<\|message\|>)$/;
 
-/** One sample, of reasoning and one call of an offered function, with headers that need no repair. */
+/** Whether the turn is one sample of reasoning and one call of an offered function, with headers that need no repair. */
 function isClean(given: Case, calls: readonly CallRecord[]): boolean {
   const { choices, demands } = given;
   const [plan = []] = choices;

@@ -64,7 +64,7 @@ const SPELLED = [
 class Generator {
   readonly #seed: number;
   readonly #random: Random;
-  /** Its own, so that everything else of a case is the same without images and files. */
+  /** A separate source for images and files, so that the rest of a case does not depend on them. */
   readonly #mediaRandom: Random;
   readonly #wire: Wire;
   readonly #api: string;
@@ -289,13 +289,13 @@ class Generator {
     return random.chance(0.15) ? `${text} ${random.pick(HOSTILE)}` : text;
   }
 
-  // ---- What the model wants to write ---------------------------------------------------------------
+  // ---- Plan of the model ---------------------------------------------------------------------------
 
   #plan(demands: Demands): PlannedMessage[] {
     const random = this.#random;
     const roles: MessageRole[] = [];
     if (random.chance(0.85)) roles.push("analysis");
-    // It reasons further after a call.
+    // The model reasons further after a call.
     if (demands.tools.length > 0 && random.chance(0.15)) roles.push("call", "analysis");
     while (random.chance(0.2)) {
       roles.push(random.pick(["analysis", "preamble", "final", "call"] as const));

@@ -162,7 +162,7 @@ function createTextWriter(wire: Wire, request: CompletionRequest): FrameWriter {
       // The rest of a truncated character.
       const rest = write([], true);
       const text = rest?.type === "text" ? rest.text : "";
-      // It counts the token that it does not send.
+      // The server counts the stop token, which it does not send.
       const total = completion + (reason === "stop" ? 1 : 0);
       return [
         frame(text, reason),

@@ -54,7 +54,7 @@ export const visionTransport: Transport = (request) => {
   });
 };
 
-// ---- What clients send -----------------------------------------------------------------------------
+// ---- Content parts of clients ----------------------------------------------------------------------
 
 interface Content {
   readonly isImage: boolean;
@@ -123,7 +123,7 @@ export function contentOf(
   return [{ type, text }, ...media.map((medium) => PARTS[api](medium))];
 }
 
-// ---- What the model must read ----------------------------------------------------------------------
+// ---- Expected parts of the prompt ------------------------------------------------------------------
 
 export function mediaOf(entry: HistoryEntry): readonly Medium[] {
   return "media" in entry ? (entry.media ?? []) : [];

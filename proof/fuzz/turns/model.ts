@@ -2,7 +2,7 @@
  * A model that writes Harmony as gpt-oss does, including its mistakes. It follows its plan, and continues properly
  * wherever a prompt ends: after `<|start|>assistant`, in a header that names a function, in an open body.
  *
- * Its output is a function of the prompt alone, so it does not matter how much of it was read.
+ * The output is a function of the prompt alone, whatever part of earlier output was read.
  */
 import type { CompletionRequest } from "../../../src/index.ts";
 import {
@@ -29,7 +29,7 @@ export interface Completion {
   readonly reason: "stop" | "length";
 }
 
-/** A message of a completion, and which of its ids are the body. */
+/** A message of a completion, and the range of its body's ids. */
 export interface WrittenMessage {
   readonly role: MessageRole;
   readonly name?: string;
@@ -38,7 +38,7 @@ export interface WrittenMessage {
   readonly isMalformed: boolean;
   /** The body was opened by the prompt. */
   readonly isForced: boolean;
-  /** It is only a choice of a function: the transcript does not contain it. */
+  /** The message only chooses a function: the transcript does not contain it. */
   readonly isChoice?: boolean;
 }
 
@@ -49,7 +49,7 @@ const CALL = SPECIAL_TOKENS["<|call|>"];
 const [ASSISTANT = 0] = o200kHarmony().encode("assistant");
 const MODEL_STOPS = new Set<TokenId>([RETURN, CALL, SPECIAL_TOKENS["<|endoftext|>"]]);
 
-/** The model's output for this prompt. `baseLength`: ids of the conversation it began with. */
+/** The model's output for this prompt. `baseLength`: number of ids of the conversation at the turn's start. */
 export function writeCompletion(
   given: Case,
   plan: readonly PlannedMessage[],
@@ -67,7 +67,7 @@ class Writer {
   readonly #prompt: readonly TokenId[];
   readonly #request: Pick<CompletionRequest, "constraint" | "maxTokens" | "stopIds" | "sampling">;
   readonly #random: Random;
-  /** How many assistant messages the prompt begins, the open one included. */
+  /** Number of assistant messages that the prompt begins, including the open one. */
   readonly #begun: number;
   readonly #ids: TokenId[] = [];
   readonly #messages: WrittenMessage[] = [];
@@ -107,7 +107,7 @@ class Writer {
     return this.#finish();
   }
 
-  // ---- Where the prompt ends -----------------------------------------------------------------------
+  // ---- End of the prompt ---------------------------------------------------------------------------
 
   #continueBody(header: string, constraint: CompletionRequest["constraint"]): void {
     const name = /(?:functions\.)+([\w.-]+)/.exec(header)?.[1];
@@ -232,7 +232,7 @@ class Writer {
     this.#append("<|return|>");
   }
 
-  // ---- What it writes ------------------------------------------------------------------------------
+  // ---- Output --------------------------------------------------------------------------------------
 
   /** A document that satisfies the schema: the planned one if it does. */
   #conforming(role: MessageRole, name: string | undefined, given?: Schema): string {

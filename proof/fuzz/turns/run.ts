@@ -29,11 +29,11 @@ const { values } = parseArgs({
 const PART = 2000;
 const PROGRESS_MS = 30_000;
 
-/** One wire and API. */
+/** The search with one wire and one API. */
 interface Search {
   readonly wire: Wire;
   readonly api: string;
-  /** When its first turn was run. */
+  /** Time of the first turn. */
   begun: number | undefined;
   turns: number;
   readonly broken: Map<string, number>;

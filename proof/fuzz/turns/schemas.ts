@@ -19,7 +19,7 @@ export const FUNCTIONS: Readonly<Record<string, Schema | undefined>> = {
     required: ["city"],
     additionalProperties: false,
   },
-  // Its name begins with the name of another function.
+  // The name begins with the name of another function.
   get_weather_map: {
     type: "object",
     properties: { layers: { type: "array", items: { type: "string" }, minItems: 1 } },
@@ -38,7 +38,7 @@ export const FUNCTIONS: Readonly<Record<string, Schema | undefined>> = {
     },
     required: ["query", "mode"],
   },
-  // Its name ends like a content type that models join to a name.
+  // The name ends like a content type that models join to a name.
   to_json: undefined,
 };
 

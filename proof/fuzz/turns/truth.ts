@@ -8,7 +8,7 @@ export interface TrueMessage {
   readonly name?: string;
   readonly text: string;
   readonly tokens: number;
-  /** Its last token was not its own stop token. */
+  /** The last token of the message is not the model's own stop token. */
   readonly isCut: boolean;
   readonly isMalformed: boolean;
   readonly isForced: boolean;
