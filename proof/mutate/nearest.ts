@@ -2,10 +2,10 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** The distance of a test that reaches the file by none of its imports, but may through a program that it starts. */
-const UNREACHED = 20;
-/** The imports that two texts with all words in common outweigh: tests reach most files through the same app. */
-const LIKENESS_OF_TEXTS = 10;
+/** Maximum distance that counts: most tests reach most files through the application, and others start it as a program. */
+const FAR = 4;
+/** The number of imports that two texts with all words in common outweigh. */
+const LIKENESS_OF_TEXTS = 15;
 
 /** Modules that a module loads, imported or named by a path. Imports of types load nothing. */
 function importsOf(file: string, text: string): string[] {
@@ -32,7 +32,7 @@ export function createFinder(): (file: string) => string[] {
   return (file) =>
     tests
       .map((test) => {
-        const distance = distances.get(test)!.get(file) ?? UNREACHED;
+        const distance = Math.min(distances.get(test)!.get(file) ?? FAR, FAR);
         const likeness =
           likenessOfPaths(file, test) +
           LIKENESS_OF_TEXTS * likenessOfTexts(words.get(file), words.get(test));
