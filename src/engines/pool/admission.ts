@@ -104,15 +104,13 @@ export class Admission {
     const indexes = new Set([...this.#limits.values()].map(({ index }) => index));
     for (const { index } of this.#tenants.values()) indexes.add(index);
     for (const index of this.#waited.keys()) indexes.add(index);
-    return [...indexes]
-      .toSorted((a, b) => a - b)
-      .map((index) => {
-        const tenants = [...this.#tenants.values()].filter((each) => each.index === index);
-        const { waits, waitedMs } = this.#waited.get(index) ?? { waits: 0, waitedMs: 0 };
-        const queued = tenants.reduce((sum, { waiting }) => sum + waiting.length, 0);
-        const inFlight = tenants.reduce((sum, each) => sum + each.inFlight, 0);
-        return { index, queued, inFlight, waits, waitedMs };
-      });
+    return [...indexes].map((index) => {
+      const tenants = [...this.#tenants.values()].filter((each) => each.index === index);
+      const { waits, waitedMs } = this.#waited.get(index) ?? { waits: 0, waitedMs: 0 };
+      const queued = tenants.reduce((sum, { waiting }) => sum + waiting.length, 0);
+      const inFlight = tenants.reduce((sum, each) => sum + each.inFlight, 0);
+      return { index, queued, inFlight, waits, waitedMs };
+    });
   }
 
   /** Acquires a slot, queueing if necessary. Rejects with the signal's reason when it aborts. */
