@@ -27,7 +27,7 @@ function examineEngine(engine: Engine, options: Partial<DoctorOptions> = {}) {
       streams: [1],
       budgetMs: 600_000,
       patienceMs: 60_000,
-      clock: STOPPED,
+      clock: { ...STOPPED, now: () => 1000 },
       ...options,
     },
     never,
@@ -46,9 +46,10 @@ test("the names of checks are all different", () => {
 
 test("an engine that passes every check is ok", async () => {
   const report = await examineEngine(createToyEngine());
-  expect(report.checks.filter(({ verdict }) => verdict === "broken")).toEqual([]);
+  expect(report.checks.filter(({ verdict, ms }) => verdict === "broken" || ms > 0)).toEqual([]);
   expect(report).toMatchObject({
     verdict: "ok",
+    seconds: 0,
     summary: expect.stringMatching(/^This engine serves gpt-oss as it should: all \d+ checks/),
     settings: { engine: "vllm", model: TOY_MODEL, singleCallConstraint: true },
   });
@@ -222,6 +223,18 @@ test("a repaired turn is counted, with the repair's name", async () => {
     verdict: "degraded",
     came: expect.stringMatching(/^1 of 1 turn malformed \(.+ 1×\), 0 failed\.$/),
     measured: { turns: 1, malformed: 1, failed: 0 },
+  });
+});
+
+test("a turn that fails is counted, with the engine's reason", async () => {
+  const engine = withStream(() => {
+    throw new EngineError("server-error", "The server is out of memory.");
+  });
+  const report = await examineEngine(engine, { only: ["turns"], turns: 1 });
+  expect(report.checks[1]).toMatchObject({
+    verdict: "broken",
+    came: "0 of 1 turn malformed, 1 failed (The server is out of memory.).",
+    measured: { turns: 1, malformed: 0, failed: 1 },
   });
 });
 

@@ -181,7 +181,7 @@ describe.skipIf(!HAS_POSTGRES)("PostgreSQL (skipped where PostgreSQL is not inst
     const store = await openPostgresStore(url, OPTIONS);
     onTestFinished(() => store.close());
     const error: unknown = await store.get("a").catch((failure: unknown) => failure);
-    expect(String(error)).toContain('database "none" does not exist');
+    expect(String(error)).toContain('answered: database "none" does not exist');
     expect(String(error)).not.toContain("geheim");
   });
 });

@@ -404,9 +404,11 @@ test("the command prints what differs and ends with 1, or with 0 when nothing do
     "part 1\n  was reasoning (opened by the gateway): Two.\n  is  reasoning",
   );
 
-  const real = await runOn("replay", record, "--engine", "demo");
-  expect(real.printed).toContain("run again on demo");
-  expect(real.code).toBe(1);
+  for (const engine of [["--engine", "demo"], ["--engine=demo"]]) {
+    const real = await runOn("replay", record, ...engine);
+    expect(real.printed).toContain("run again on demo");
+    expect(real.code).toBe(1);
+  }
 });
 
 test("a fixture contains no times, ids or names of the sender, and can be run again", async () => {

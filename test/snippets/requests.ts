@@ -74,6 +74,14 @@ export const REQUESTS: Readonly<Record<string, Composed>> = {
     tools: [WEATHER],
     options: { toolChoice: "auto", parallelCalls: false },
   },
+  "a tool that is not strict": {
+    model: MODEL,
+    messages: [{ role: "user", text: "What time is it?" }],
+    tools: [
+      { name: "now", description: "The time.", parameters: { type: "object", properties: {} } },
+    ],
+    options: {},
+  },
   schema: {
     model: MODEL,
     messages: [{ role: "user", text: "Invent a person." }],

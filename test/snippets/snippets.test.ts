@@ -103,6 +103,11 @@ function normalize(api: ApiName, body: unknown): object {
   );
 }
 
+function strictTools(api: ApiName, body: unknown): string[] {
+  const { tools } = fromBody(api, isObject(body) ? body : {});
+  return tools.filter(({ strict }) => strict).map(({ name }) => name);
+}
+
 /** Clients whose snippets run here: not settings files, and not Python, whose packages are not installed. */
 const RUNNABLE = CLIENTS.filter(({ id, isSettings }) => !isSettings && !/python/.test(id)).flatMap(
   (client) => client.apis.map((api) => [client.id, api] as const),
@@ -123,6 +128,7 @@ test.each(RUNNABLE)("%s through %s sends each request whole", async (id, api) =>
     const { note = "" } = snippets[index] ?? {};
     const expected = toBody(api, withoutUnsent(fromBody(api, body), note));
     expect(normalize(api, sent?.body)).toMatchObject(normalize(api, expected));
+    expect(strictTools(api, sent?.body)).toEqual(strictTools(api, expected));
   }
   expect(recorded).toHaveLength(before + bodies.length);
 });
@@ -190,9 +196,11 @@ test("a client that does not use an API has no code for it", () => {
 test("bodies are read back to the conversation they were made of", () => {
   for (const api of ["chat", "responses", "messages"] as const) {
     for (const composed of Object.values(REQUESTS)) {
-      expect(fromBody(api, toBody(api, composed)).messages).toMatchObject(
+      const body = toBody(api, composed);
+      expect(fromBody(api, body).messages).toMatchObject(
         JSON.parse(JSON.stringify(composed.messages)),
       );
+      expect(toBody(api, fromBody(api, body))).toEqual(body);
     }
   }
 });
@@ -203,4 +211,11 @@ test("encrypted reasoning is read back, and written as it came", () => {
     expect(fromBody(api, body).messages).toEqual(withSealed(api).messages);
     expect(toBody(api, fromBody(api, body))).toEqual(body);
   }
+});
+
+test("values that fit stay on one line, and calls of tools are printed", () => {
+  const body = toBody("chat", REQUESTS["a tool that is not strict"] ?? empty());
+  const { code } = toSnippet("ai-sdk", { origin, api: "chat", body, key: undefined });
+  expect(code).toContain('messages: [{ role: "user", content: "What time is it?" }],');
+  expect(code).toContain("console.log(text, toolCalls);");
 });

@@ -199,6 +199,7 @@ describe("a request", () => {
     expect(call.attributes).toMatchObject({
       "gen_ai.operation.name": "text_completion",
       "gen_ai.response.finish_reasons": ["stop"],
+      "gen_ai.usage.input_tokens": 72,
       "gen_ai.usage.output_tokens": 11,
       "harmony_gateway.decision": "continue",
       "harmony_gateway.outcome": "completed",

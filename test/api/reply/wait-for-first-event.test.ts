@@ -101,12 +101,13 @@ describe("one choice", () => {
   });
 
   test("does not start for a request that was already aborted", async () => {
-    const { abort, first, begin, held } = createSources(1);
-    abort.abort(new Error("left"));
-    void begin().catch(() => undefined);
-    first.emit();
+    // The source itself does not follow the request's signal.
+    const source = createSource(new AbortController().signal);
+    const signal = AbortSignal.abort(new Error("left"));
+    void untilBegun(source.flow, { patienceMs: PATIENT, signal }).catch(() => undefined);
+    source.emit();
     await settle();
-    expect(held()).toEqual([false]);
+    expect(source.isHeld).toBe(false);
   });
 });
 

@@ -271,6 +271,13 @@ describe("requests in which nothing is mapped", () => {
     }
   });
 
+  test("a namespace called container", () => {
+    const offered = toFunctions([shell(), ofName("exec")]).map((each) =>
+      each.name === "exec" ? { ...each, namespace: { name: "container" } } : each,
+    );
+    expect(toTrainedTools("direct", offered, { type: "auto" }).tools).toEqual([]);
+  });
+
   test("two profiles fit alike", () => {
     const twins = PROFILES.flatMap((profile) => [profile, { ...profile, name: "other" }]);
     expect(findMatches(twins, toFunctions(CODEX))).toEqual([]);

@@ -71,13 +71,16 @@ describe("S5: a process that writes anything but the wanted result is killed", (
   });
 
   test.skipIf(LINUX_ONLY)(
-    "computing between two calls (skipped where the system is not Linux)",
+    "computing between two calls, and no other (skipped where the system is not Linux)",
     async () => {
+      const idle = await start("on = (code, id) => say(result(id));");
       const interpreter = await start(
         "on = (code, id) => { say(result(id)); setInterval(() => { for (let i = 0; i < 1e8; i++); }, 0) };",
       );
       expect(await interpreter.run("1", never)).toMatchObject({ status: "ok" });
       await ended(interpreter);
+      expect(idle.alive).toBe(true);
+      await idle.kill();
     },
   );
 

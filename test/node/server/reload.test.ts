@@ -219,6 +219,10 @@ describe("reloaded settings", () => {
         "inspectMaxAgeSeconds",
       ],
     });
+    await gateway.reload({ storeMaxEntries: 6 });
+    expect(gateway.logged.findLast(({ event }) => event === "settings read again")).toMatchObject({
+      restartFor: ["storeMaxEntries"],
+    });
   });
 
   test("that contradict a setting which needs a restart are refused whole", async () => {

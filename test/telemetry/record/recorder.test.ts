@@ -111,6 +111,10 @@ test("each engine call says why it was made, what was appended, and what of it t
   expect(retry).toContain("Error: the arguments were rejected");
   expect(record?.calls[2]?.kept).toBe(record?.calls[1]?.promptTokens);
   const calls = record?.parts.filter(({ kind }) => kind === "tool-call");
+  expect(calls?.map(({ spans }) => spans.at(-1))).toEqual([
+    { call: 1, from: 0, to: record?.calls[1]?.used },
+    { call: 2, from: 0, to: record?.calls[2]?.used },
+  ]);
   expect(calls?.map(({ text, sent, header }) => [text, sent, header])).toEqual([
     ['{"n":"one"}', false, "gateway"],
     ['{"n":1}', true, "gateway"],
