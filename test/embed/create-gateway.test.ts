@@ -5,7 +5,6 @@ import {
   type GatewayOptions,
   SettingsError,
 } from "../../src/index.ts";
-import type { LogEntry } from "../../src/telemetry/log.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
 const ANSWER = "<|channel|>final<|message|>Fine.<|return|>";
@@ -141,7 +140,7 @@ test.each([
 });
 
 test("a log function gets each entry", async () => {
-  const entries: LogEntry[] = [];
+  const entries: Parameters<Extract<GatewayOptions["log"], Function>>[0][] = [];
   const gateway = createGateway({
     engine: scriptedEngine([ANSWER]),
     log: (entry) => entries.push(entry),

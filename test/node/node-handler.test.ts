@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { json, text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { createGateway } from "../../src/index.ts";
-import { toNodeHandler } from "../../src/node/node-handler.ts";
+import { toNodeHandler } from "../../src/node/index.ts";
 import { listenAnywhere } from "../helpers/listen.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
@@ -14,7 +14,7 @@ const HELLO = JSON.stringify({
 const READ =
   "Something in front of the gateway has read the request's body. Mount the gateway before express.json() and whatever else parses bodies.";
 
-/** @param before what another handler does with the request first. */
+/** @param before a handler that gets the request first. */
 async function serve(before: (request: IncomingMessage) => Promise<unknown>): Promise<string> {
   const engine = scriptedEngine(() => "<|channel|>final<|message|>Fine.<|return|>");
   const handle = toNodeHandler(createGateway({ engine }));

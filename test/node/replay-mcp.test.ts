@@ -1,14 +1,16 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { type McpServer, McpUnavailable } from "../../src/tools/mcp/connection.ts";
-import type { McpToolbox, OperatorServer } from "../../src/tools/toolbox.ts";
+import { McpUnavailable } from "../../src/tools/mcp/connection.ts";
 import { replay } from "../helpers/command-io.ts";
-import { createRecordedApp } from "../helpers/recorded-app.ts";
+import { createRecordedApp, type RecordedAppOptions } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
 const MODEL = "openai/gpt-oss-20b";
 const CALLED = '<|channel|>commentary to=clock.now<|message|>{"zone":"UTC"}<|call|>';
 const ANSWERED = "<|channel|>final<|message|>It is noon.<|return|>";
+
+type McpToolbox = NonNullable<NonNullable<RecordedAppOptions["toolbox"]>["mcp"]>;
+type McpServer = ReturnType<NonNullable<McpToolbox["connect"]>>;
 
 const server: McpServer = {
   label: "clock",
@@ -29,12 +31,8 @@ const failing: McpServer = {
   label: "broken",
   listTools: () => Promise.reject(new McpUnavailable("it is not there")),
 };
-const operators = [server, failing].map((each): [string, OperatorServer] => [
-  each.label,
-  { server: each, policy: {} },
-]);
 const mcp: McpToolbox = {
-  servers: new Map(operators),
+  servers: new Map([server, failing].map((each) => [each.label, { server: each, policy: {} }])),
   connect: ({ label }) => ({ ...server, label }),
 };
 const CLOCK = { type: "mcp", server_label: "clock", require_approval: "never" };
@@ -49,17 +47,17 @@ test.each([
   ["a response", "/v1/responses", responses(CLOCK)],
   ["a streamed response", "/v1/responses", { ...responses(CLOCK), stream: true }],
   [
-    "one that waits for approval",
+    "a response that waits for approval",
     "/v1/responses",
     responses({ ...CLOCK, require_approval: "always" }),
   ],
   [
-    "one with a server of its own",
+    "a response with a server of the request",
     "/v1/responses",
     responses({ ...CLOCK, server_url: "https://clock.example/mcp", server_label: "clock2" }, CLOCK),
   ],
   [
-    "one with a server that cannot be reached",
+    "a response with a server that cannot be reached",
     "/v1/responses",
     responses({ type: "mcp", server_label: "broken" }, CLOCK),
   ],

@@ -3,7 +3,6 @@ import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { createEngine, type Engine } from "../../src/index.ts";
-import { createPushStream, consume } from "../../src/streams/push-stream.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 
@@ -19,11 +18,10 @@ function heldEngine(go: Promise<void>): Engine {
   const engine = createEngine("demo", { model: "demo" });
   return {
     ...engine,
-    complete: (request, signal) =>
-      createPushStream(async (take) => {
-        await go;
-        await consume(engine.complete(request, signal), take);
-      }),
+    async *complete(request, signal) {
+      await go;
+      yield* engine.complete(request, signal);
+    },
   };
 }
 

@@ -5,7 +5,6 @@
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { createKvStore } from "../../src/index.ts";
-import { sleep } from "../../src/streams/timers.ts";
 import { consume } from "../api/responses/consumer.ts";
 import { holdLoop } from "../api/responses/loops.ts";
 import { responseObject } from "../api/responses/schemas.ts";
@@ -34,7 +33,7 @@ function twoLocations(script: Script = ANSWER) {
   return { kv, here: open("here"), there: open("there") };
 }
 
-/** Writes so many tokens, at this distance. */
+/** Writes this number of tokens, at intervals. */
 function slowEngine(tokens: number, everyMs: number): ScriptedEngine {
   const words = Array.from({ length: tokens }, (_, n) => [" one", " two"][n % 2]).join("");
   const engine = scriptedEngine(() => `<|channel|>final<|message|>Here:${words}<|return|>`);
@@ -42,14 +41,15 @@ function slowEngine(tokens: number, everyMs: number): ScriptedEngine {
     ...engine,
     async *complete(request, signal) {
       for await (const event of engine.complete(request, signal)) {
-        await sleep(everyMs, signal);
+        await new Promise((resolve) => setTimeout(resolve, everyMs));
+        signal.throwIfAborted();
         yield event;
       }
     },
   };
 }
 
-/** A request in a loop that has made so many calls. */
+/** A request in a loop that has made this number of calls. */
 function loopOf(calls: number): object {
   const toolCall = (n: number) => ({
     id: `call_${n}`,

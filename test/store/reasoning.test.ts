@@ -35,12 +35,15 @@ test("a store's failures are logged when they begin and end, and each is counted
   state.isDown = false;
   state.now += 1000;
   expect(await find()).toBe(404);
+  state.isDown = true;
+  expect(await find()).toBe(503);
   expect(logOf("store")).toMatchObject([
     { event: "store failing", level: "warn", message: "connection refused" },
     { event: "store answering again", level: "info" },
+    { event: "store failing", level: "warn" },
   ]);
   const text = await metrics();
-  expect(text).toContain('store_failures_total{operation="get",failure="error"} 3\n');
+  expect(text).toContain('store_failures_total{operation="get",failure="error"} 4\n');
   expect(text).toContain('store_failures_total{operation="get",failure="resting"} 2\n');
 });
 

@@ -1,4 +1,4 @@
-/** How the HTTP client for engines uses its connections. `test/engines/transport.test.ts` has what all clients do. */
+/** How the HTTP client for engines uses its connections. `test/engines/transport.test.ts` tests the common behaviour of clients. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
@@ -6,15 +6,14 @@ import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promi
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import type { TransportRequest, TransportResponse } from "../../../src/engines/transport.ts";
-import {
-  createUndiciTransport,
-  type UndiciTransport,
-} from "../../../src/node/engine-http/undici-transport.ts";
+import { createUndiciTransport, type UndiciTransport } from "../../../src/node/index.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { listenAnywhere } from "../../helpers/listen.ts";
 
-/** Connections that a server has accepted, and what arrived on each. */
+type TransportRequest = Parameters<UndiciTransport>[0];
+type TransportResponse = Awaited<ReturnType<UndiciTransport>>;
+
+/** Connections that a server has accepted, and the data of each. */
 interface Accepted {
   readonly socket: Socket;
   received: string;

@@ -1,7 +1,6 @@
 /** Programs that flood, do not read, and leave processes behind. */
 import { describe, expect, test } from "vitest";
 import { Allowance } from "../../../src/node/mcp/allowance.ts";
-import { McpUnavailable } from "../../../src/tools/mcp/connection.ts";
 import { isRunning, processesOf, startMcpProgram } from "../../helpers/mcp-program.ts";
 
 const never = new AbortController().signal;
@@ -22,10 +21,7 @@ describe("S20: a program is stopped with all that it has started", () => {
       `JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: 1 } }) + "\\n"`,
     ],
     ["pings", 'JSON.stringify({ jsonrpc: "2.0", id: "p", method: "ping" }) + "\\n"'],
-    [
-      "answers that nobody waits for",
-      'JSON.stringify({ jsonrpc: "2.0", id: 99, result: {} }) + "\\n"',
-    ],
+    ["answers without a request", 'JSON.stringify({ jsonrpc: "2.0", id: 99, result: {} }) + "\\n"'],
   ])("that sends %s after a call", async (_, text) => {
     const server = startMcpProgram(`
       const { call } = on;
@@ -108,7 +104,7 @@ test("a list of tools that never ends is refused", async () => {
   const server = startMcpProgram(`
     let page = 0;
     on.list = (id) => answer(id, { tools: [tool], nextCursor: String(++page) });`);
-  await expect(server.listTools(never)).rejects.toThrow(McpUnavailable);
+  await expect(server.listTools(never)).rejects.toMatchObject({ name: "McpUnavailable" });
   await server.close();
 });
 

@@ -15,10 +15,9 @@ import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { EngineError, SettingsError } from "../../../src/index.ts";
-import { createAuditFile, openAuditFile } from "../../../src/node/telemetry/audit-file.ts";
-import { createLogWith } from "../../../src/telemetry/log.ts";
+import { createAuditFile } from "../../../src/node/telemetry/audit-file.ts";
 import { eventually } from "../../helpers/eventually.ts";
-import { startTestGateway } from "../../helpers/gateway.ts";
+import { startTestGateway, testLog } from "../../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { pngOf } from "../../helpers/png.ts";
 import { startVisionServer } from "../../helpers/vision-server.ts";
@@ -66,7 +65,7 @@ async function start(scripts: readonly Script[] | (() => Script), settings: obje
 }
 
 describe("a line", () => {
-  test("says who asked for what and what it took, as the reply does, and nothing of the content", async () => {
+  test("has the key, the model and the usage of the reply, and nothing of the content", async () => {
     const { openai, anthropic, lines, path } = await start(() => ANSWER);
     const chat = await openai.chat.completions.create({ model: "review", messages: HELLO });
     const stream = anthropic.messages.stream({ model: MODEL, messages: HELLO, max_tokens: 99 });
@@ -213,14 +212,6 @@ describe("a line", () => {
 });
 
 describe("a file", () => {
-  const log = () => {
-    const entries: [string, unknown][] = [];
-    return {
-      entries,
-      log: createLogWith("info", ({ event, fields }) => void entries.push([event, fields])),
-    };
-  };
-
   test("is its owner's only, and may be renamed while it is written", async () => {
     const { openai, path, lines } = await start(() => ANSWER);
     await openai.models.list();
@@ -250,13 +241,13 @@ describe("a file", () => {
   test("that was cut within a line goes on with the next one", async () => {
     let text = "";
     let isFull = true;
-    const { entries, log: to } = log();
+    const logged: Record<string, unknown>[] = [];
     const file = createAuditFile(async (more) => {
       if (!isFull) return void (text += more);
       text += more.slice(0, 3);
       isFull = false;
       throw new Error("full");
-    }, to);
+    }, testLog(logged));
     file.write('{"a":1}\n');
     await file.close();
     file.write('{"a":2}\n');
@@ -264,9 +255,9 @@ describe("a file", () => {
     await file.close();
     expect(text).toBe('{"a\n{"a":2}\n{"a":3}\n');
     expect(file.dropped()).toBe(1);
-    expect(entries).toEqual([
-      ["audit lines dropped", { message: "full" }],
-      ["audit written again", { dropped: 1 }],
+    expect(logged).toMatchObject([
+      { event: "audit lines dropped", message: "full" },
+      { event: "audit written again", dropped: 1 },
     ]);
   });
 
@@ -275,7 +266,7 @@ describe("a file", () => {
     const file = createAuditFile(async (text) => {
       written.push(text);
       return new Promise<void>(() => {});
-    }, log().log);
+    }, testLog());
     const line = `${"x".repeat(1023)}\n`;
     for (let count = 0; count < 10_000; count++) file.write(line);
     expect(written).toEqual([line]);
@@ -289,7 +280,7 @@ describe("a file", () => {
     execFileSync("mkfifo", [fifo]);
     mkdirSync(join(folder, "folder"));
     const problemOf = async (path: string) => {
-      const error: unknown = await openAuditFile(path, log().log).catch(
+      const error: unknown = await startTestGateway({ settings: { auditFile: path } }).catch(
         (reason: unknown) => reason,
       );
       return error instanceof SettingsError ? error.problems : error;
