@@ -181,7 +181,7 @@ test("closing waits for an answer, and refuses what comes after", async () => {
   expect((await gateway.fetch(post("/v1/chat/completions"))).status).toBe(503);
 });
 
-describe("what is wrong is named, with the nearest name", () => {
+describe("a wrong option is named, with the nearest name", () => {
   test.each<[object, readonly string[]]>([
     [{ ulr: "http://gpu" }, ["createGateway: there is no option ulr. Did you mean url?"]],
     [

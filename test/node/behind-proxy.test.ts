@@ -20,7 +20,7 @@ describe.skipIf(!HAS_NGINX || !HAS_OPENSSL)(
     const trusted = tls.getCACertificates();
     let gateway: TestGateway;
     let nginx: TestNginx;
-    /** With the path. */
+    /** The public URL, with the path. */
     let publicUrl: string;
 
     beforeAll(async () => {

@@ -25,7 +25,7 @@ interface Started {
   readonly process: ChildProcess;
   readonly out: () => string;
   readonly err: () => string;
-  /** The exit code, or the signal that ended it. */
+  /** The exit code, or the signal that ended the process. */
   readonly exit: Promise<number | string | null>;
 }
 
@@ -55,7 +55,7 @@ async function listening(started: Started): Promise<string> {
 async function silentServer(): Promise<{ url: string; completions: () => number }> {
   let completions = 0;
   const server = createServer(({ method }) => {
-    // The gateway's own questions, which it repeats, are GETs.
+    // The gateway's own requests, which it repeats, are GETs.
     if (method === "POST") completions += 1;
   });
   servers.push(server);
@@ -105,7 +105,7 @@ describe("serving", () => {
     const { started, failure } = await startBusy();
     started.process.kill("SIGINT");
     await expect.poll(() => started.out()).toContain('"shutdown"');
-    // One that follows at once counts as the same.
+    // A signal that follows at once counts as the first one.
     const again = setInterval(() => started.process.kill("SIGINT"), 100);
     expect(await started.exit).toBe(1);
     clearInterval(again);
@@ -140,7 +140,7 @@ describe("serving", () => {
       expect(started.out()).toContain("Did you mean servedName?");
       expect(await models(baseURL)).toContain('"second"');
       rmSync(file);
-      // Reading it would wait for a writer, and nothing be answered meanwhile.
+      // Reading a FIFO would wait for a writer, and block all requests meanwhile.
       if (process.platform !== "win32") execFileSync("mkfifo", [file]);
       started.process.kill("SIGHUP");
       const refused = () => started.out().match(/"settings refused"/g)?.length;
@@ -196,7 +196,7 @@ test("a Node that is too old prints one line", async () => {
 test("convert exits silently when its output is closed", async () => {
   const started = run(["convert", "--from", "chat", "--to", "ids"]);
   const { stdin, stdout } = started.process;
-  // The input is cut off as well once the process has ended.
+  // The pipe to the process breaks, too, when it has ended.
   stdin?.on("error", () => {});
   stdout?.once("data", () => stdout.destroy());
   const line = `${JSON.stringify({ messages: [{ role: "user", content: "Hello" }] })}\n`;

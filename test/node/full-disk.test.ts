@@ -1,4 +1,4 @@
-/** Disks without room, which a limit on the size of files stands for: a write fails after a part of it. */
+/** Full disks, simulated by a limit on the size of files: a write fails after a part of it. */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** What a stream that is being written keeps of its request. */
+/** Memory that a stream holds for its request while the stream is written. */
 import { request, type ServerResponse } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -14,7 +14,7 @@ import { sendDescription, startVisionServer } from "../helpers/vision-server.ts"
 setFlagsFromString("--expose-gc");
 const collectGarbage = z.function().parse(runInNewContext("gc"));
 
-/** Of a body: much more than what else comes and goes in the process. */
+/** Bytes of a body: much more than other allocations of the process. */
 const BYTES = 24_000_000;
 
 function heldBytes(): number {
@@ -23,7 +23,7 @@ function heldBytes(): number {
   return heapUsed + arrayBuffers;
 }
 
-/** Accepts a request, and is silent until its client leaves. Unlike a scripted engine, it keeps no request. */
+/** An engine that accepts a request, and is silent until its client leaves. Unlike a scripted engine, it keeps no request. */
 function silentEngine(onCall: () => void): Engine {
   const engine = scriptedEngine([]);
   return {
@@ -40,7 +40,7 @@ function silentEngine(onCall: () => void): Engine {
   };
 }
 
-/** Another one for each tag, since a known one is not described again. */
+/** An image that differs for each tag, since a known image is not described again. */
 function imageOf(tag: string) {
   return { type: "image_url", image_url: { url: `data:image/png;base64,${pngOf(2, 2, tag)}` } };
 }
@@ -57,7 +57,7 @@ test.each([
     settings: { ...vision.settings, keepAliveMs: 20 },
   });
   onTestFinished(() => gateway.close());
-  /** Resolves when the engine has accepted it, behind the head. */
+  /** Begins a stream. Resolves when its head has arrived and the engine has accepted the request. */
   const begin = async (padding: number) => {
     const content = toContent(String(padding));
     const body = { model: MODEL, stream: true, messages: [{ role: "user", content }] };

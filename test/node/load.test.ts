@@ -11,9 +11,9 @@ import { chatChunk, parseEvents, readEvents } from "../helpers/replies.ts";
 const STREAMS = 100;
 const TOKEN_MS = 10;
 const TEXT = Array.from({ length: 14 }, (_, n) => ` word${n}`).join("");
-/** Longer than any stream is silent, even while all of them begin on a busy machine. */
+/** A timeout that no stream reaches, even while all of them begin on a busy machine. */
 const PATIENT_MS = 120_000;
-/** For the test with a hanging server. With so few streams, no other one is silent for as long. */
+/** The timeout for the test with a hanging server. With these few streams, no other stream reaches it. */
 const IMPATIENT_MS = 4_000;
 const FEW_STREAMS = 30;
 
@@ -59,7 +59,7 @@ async function expectRest(): Promise<void> {
   await expect.poll(leftBehind).toEqual(NOTHING);
 }
 
-/** What is in flight after all requests have been answered. */
+/** Counts after all requests have been answered. */
 const NOTHING = { inFlight: [0, 0, 0], open: [0, 0, 0], turns: 0 };
 
 interface Outcome {
@@ -160,7 +160,7 @@ function lossesOf(outcomes: readonly Outcome[]) {
   );
   return {
     some: failed.length > 0,
-    /** The failing server had sent them no token, so another one could have answered. */
+    /** Streams that the failing server had not begun, so that another server could have answered. */
     needless: failed.filter(({ prompt }) => ill?.begun.has(prompt) !== true),
     ends: [...new Set(ends)].map((end): unknown => JSON.parse(end)),
   };

@@ -6,7 +6,7 @@ import { eventually } from "../helpers/eventually.ts";
 import { freePort } from "../helpers/listen.ts";
 import { gatewayCommand } from "../helpers/gateway-command.ts";
 
-/** A gateway with this standard output, and its origin, when it answers. */
+/** Starts a gateway with this standard output. Resolves when it answers. */
 async function start(stdout: "pipe" | number): Promise<{ child: ChildProcess; origin: string }> {
   const { script, env } = await gatewayCommand();
   const port = await freePort();

@@ -9,7 +9,7 @@ import { freePort } from "../helpers/listen.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** A folder with what stands for an old Node: the start script under another version, and an npx that has fetched this Node. */
+/** A folder that simulates an old Node: the start script under another version, and an npx that has fetched this Node. */
 function createOldNode() {
   const folder = mkdtempSync(join(tmpdir(), "old-node-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -44,7 +44,7 @@ describe.skipIf(process.platform === "win32").each(["SIGTERM", "SIGINT"] as cons
   (signal) => {
     test("to `npm start` stops the gateway", async () => {
       const { port, kill, out, ended } = await start("npm", ["start", "--"], {});
-      // What it keeps ends with it.
+      // Stored data ends with the process.
       expect(out()).toContain('"store":"memory"');
       kill(signal);
       await ended;

@@ -48,7 +48,7 @@ describe.runIf(CAN_SHARE)(
       return gateway;
     }
 
-    /** Opens streams, each over a connection of its own, until every process has one. */
+    /** Opens streams, each over a separate connection, until every process has one. */
     async function openStreams(processes: readonly GatewayProcess[]): Promise<OpenStream[]> {
       const streams: OpenStream[] = [];
       do {
@@ -78,7 +78,7 @@ describe.runIf(CAN_SHARE)(
       expect(await ended).toBe(0);
     });
 
-    test("what one has stored in their file, the other finds, from the first moment of a new file on", async () => {
+    test("each finds the responses that the other has stored in their file, from the beginning of a new file on", async () => {
       const state = ["--store", `sqlite:${temporaryFile()}`, "--store-timeout-ms", "30000"];
       const processes = await Promise.all([start(state), start(state)]);
       const ids: string[] = [];
@@ -92,7 +92,7 @@ describe.runIf(CAN_SHARE)(
       expect([...statuses]).toEqual([200]);
     });
 
-    /** Over a connection of its own. */
+    /** Sends a request over a new connection. */
     async function send(path: string, body?: object): Promise<{ status?: number; text: string }> {
       const method = body === undefined ? "GET" : "POST";
       const sent = request({ port, host: "127.0.0.1", path, method, agent: false });
@@ -102,7 +102,7 @@ describe.runIf(CAN_SHARE)(
       return { status: response.statusCode ?? 0, text: await text(response) };
     }
 
-    /** How often a process has read a stored response. */
+    /** Number of requests for a stored response that a process has answered. */
     async function readsOf(gateway: GatewayProcess): Promise<number> {
       const metrics = await (await fetch(ownUrl(gateway, "/metrics"))).text();
       return Number(
@@ -172,7 +172,7 @@ async function turnsInFlight(gateway: GatewayProcess): Promise<number> {
 }
 
 interface OpenStream {
-  /** All of the answer, when it has ended. */
+  /** The whole answer, when it has ended. */
   readonly rest: Promise<string>;
 }
 

@@ -93,7 +93,7 @@ test("a WebSocket that is opened with x-harmony-record: off has no content in it
   }
 });
 
-test("what a WebSocket references of a response that continues a private one is private, too", async () => {
+test("the reference of a WebSocket to a response that continues a private one is private, too", async () => {
   const { gateway, inspect, connect } = await open();
   const model = "openai/gpt-oss-20b";
   const first = await fetch(`${gateway.baseURL}/responses`, {

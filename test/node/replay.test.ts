@@ -203,7 +203,7 @@ test("a turn in which the gateway ran a tool has its result, and is run again wi
   expect(result).toMatchObject({ name: "browser.search", failed: false, sent: true });
   expect(result?.ended).toBeGreaterThanOrEqual(result?.started ?? Infinity);
   expect(await compareAgain(app)).toMatchObject({ differences: [], skipped: [] });
-  // A record of an earlier version has no more of a result than what the model read.
+  // A record of an earlier version has only the part of a result that the model read.
   const parts = record?.parts.map((part) => ({ ...part, shown: undefined }));
   expect(await replay({ ...record, parts })).toMatchObject({
     differences: [],
@@ -219,7 +219,7 @@ const LOST = '<|channel|>analysis to=browser.open<|message|>{"id":99}<|call|>';
 const CITED = "<|channel|>final<|message|>It is 0.5%【1†L0-L2】, it was 0.25%【7†L1】.<|return|>";
 const CODED = "<|channel|>analysis to=python code<|message|>print(6 * 7)<|call|>";
 
-/** A turn with tools: what the model writes, the API, the request. */
+/** Turns with tools: the model's output, the API, the request. */
 const WITH_TOOLS: readonly (readonly [
   name: string,
   scripts: readonly string[],
@@ -295,7 +295,7 @@ test.each(WITH_TOOLS.map(([name, scripts, path, body]) => ({ name, scripts, path
   },
 );
 
-test("what tools found is content: without content it is not in a record", async () => {
+test("results of tools are content: a record without content has none", async () => {
   const app = createRecordedApp({
     engine: scriptedEngine([SEARCHED, OPENED, CITED]),
     toolbox: { browser: BROWSER },

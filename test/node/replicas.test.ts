@@ -21,7 +21,7 @@ describe("gateways with the same engines", () => {
     const engines = await Promise.all([1, 2, 3].map(() => startAnswering()));
     const backends = engines.map(({ url }, at) => ({ engine: "vllm", url, name: `gpu-${at}` }));
 
-    /** Which engine served each of ten conversations. */
+    /** The engines that served ten conversations. */
     async function ask(): Promise<number[]> {
       const gateway = await startTestGateway({ settings: { backends } });
       onTestFinished(() => gateway.close());
@@ -114,7 +114,7 @@ describe.skipIf(!HAS_NGINX || !HAS_REDIS)(
         await eventually(async () => {
           expect(await readStored(background.id)).toMatchObject({ status: "completed" });
         });
-        // Number 2 is answered with what was said in 0 and 1.
+        // Response 2 depends on the messages of 0 and 1.
         last = await respond({ input: `Number ${at + 1}.`, previous_response_id: last.id });
       }
       expect(last.text).toBe("Number 0. Number 1. Number 2.");
@@ -166,7 +166,7 @@ describe.skipIf(!HAS_NGINX || !HAS_REDIS)(
     test("a plain answer that outlasts the grace period comes from the other gateway", async () => {
       await restart(0, "--shutdown-grace-ms", "500");
       const before = engine.prompts.length;
-      // The gateway with the fewest connections gets the next request: one each.
+      // The gateway with the fewest connections gets the next request, so each gets one.
       const answers = [1, 2].map(() => post({ messages: [{ role: "user", content: "HOLD on." }] }));
       await eventually(() => expect(engine.open).toBe(2));
       expect(await gateways[0].terminate()).toBe(0);
@@ -185,7 +185,7 @@ describe.skipIf(!HAS_NGINX || !HAS_REDIS)(
   },
 );
 
-/** Repeats what users have said. */
+/** An engine that repeats the users' messages. */
 function answerWithHistory(prompt: string): string {
   const said = prompt.matchAll(/<\|start\|>user<\|message\|>(.*?)<\|end\|>/gs);
   return `${FINAL}${Array.from(said, ([, text]) => text).join(" ")}<|return|>`;
@@ -213,7 +213,7 @@ async function openStream(post: Post): Promise<{ readonly rest: Promise<string> 
   return { rest: new Response(body).text() };
 }
 
-/** Asks again and again, two at a time, until it is stopped or the test ends. */
+/** Repeats requests, two at a time, until it is stopped or the test ends. */
 function startTraffic(post: Post) {
   const failures: string[] = [];
   const stop = new AbortController();
@@ -228,7 +228,7 @@ function startTraffic(post: Post) {
   async function repeat(): Promise<void> {
     while (!stop.signal.aborted) {
       await ask().catch((error: unknown) => failures.push(String(error)));
-      // The gateways that start share the processor with this.
+      // Starting gateways share the processor with this loop.
       await sleep(20);
     }
   }
@@ -237,7 +237,7 @@ function startTraffic(post: Post) {
     get answered() {
       return answered;
     },
-    /** Resolves with what went wrong. */
+    /** Resolves with the failures. */
     async stop(): Promise<readonly string[]> {
       stop.abort();
       await running;

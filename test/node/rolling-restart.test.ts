@@ -43,7 +43,7 @@ test.skipIf(!HAS_NGINX)(
   },
 );
 
-/** Each client asks without a pause, on one connection that is kept alive. */
+/** Each client sends requests without a pause, on one connection that is kept alive. */
 function startLoad(origin: string) {
   const failures: string[] = [];
   const end = new AbortController();
@@ -69,7 +69,7 @@ function startLoad(origin: string) {
     get answered() {
       return answered;
     },
-    /** Resolves with the answers that were not the expected one. */
+    /** Resolves with the unexpected answers. */
     stop,
   };
 }

@@ -6,14 +6,14 @@ import { createEngine, type Engine } from "../../src/index.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 
-/** Of the keys `a` and `b`. */
+/** Hashes of the keys `a` and `b`. */
 const SHA256_OF_A = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb";
 const SHA256_OF_B = "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d";
 
 const MESSAGES = 12;
 const BYTES = 3_000_000;
 
-/** Answers no request before it is released. */
+/** An engine that answers no request before it is released. */
 function heldEngine(go: Promise<void>): Engine {
   const engine = createEngine("demo", { model: "demo" });
   return {
@@ -46,11 +46,11 @@ test("messages sent ahead on one socket wait at the client, not in the gateway",
     const create = { type: "response.create", model: "openai/gpt-oss-20b", input: "Hi" };
     const message = JSON.stringify({ ...create, store: false, strays });
     for (let n = 0; n < MESSAGES; n += 1) socket.send(message);
-    // Long enough to read everything, if the gateway did not stop reading.
+    // In this time the gateway would read all messages if it did not stop reading.
     for (let n = 0; n < 100; n += 1) {
       expect((await fetch(`${gateway.origin}/health`)).status).toBe(200);
     }
-    // One is being answered, two wait, one has been begun; and what the system's buffers take.
+    // One message is being answered, two wait, one is read in part, and the system's buffers hold some.
     expect(socket.bufferedAmount).toBeGreaterThan(((MESSAGES - 4) / 2) * BYTES);
     go.resolve();
     await all.promise;
@@ -69,7 +69,7 @@ test("a key's limit of sockets does not depend on other keys", async () => {
     },
   });
   const sockets: WebSocket[] = [];
-  /** The status that the upgrade is answered with. */
+  /** Resolves with the status of the upgrade. */
   const open = async (key: string) => {
     const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`, {
       headers: { authorization: `Bearer ${key}` },
@@ -89,7 +89,7 @@ test("a key's limit of sockets does not depend on other keys", async () => {
   }
 });
 
-/** A connection after the handshake that speaks frames itself. */
+/** A connection on which the test writes frames itself after the handshake. */
 async function upgrade(origin: string, headers: readonly string[]): Promise<Socket> {
   const { port, hostname } = new URL(origin);
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });

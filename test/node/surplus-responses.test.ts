@@ -1,4 +1,4 @@
-/** S9: an engine sends one response too many on a kept-alive connection, so that all later ones are those of other requests. */
+/** S9: an engine sends one response too many on a kept-alive connection, so that each later response belongs to another request. */
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { z } from "zod";
@@ -41,7 +41,7 @@ function toResponse(type: string, body: string): string {
   return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Each connection answers its second completion with another copy of the first response, and goes on one behind. */
+/** An engine that answers the second completion of a connection with a copy of the first response, and each later one with the previous response. */
 async function startShiftingEngine(): Promise<string> {
   server = createServer((socket) => {
     sockets.add(socket);

@@ -7,7 +7,7 @@ import { gatewayCommand } from "../helpers/gateway-command.ts";
 
 const HAS_SCRIPT = spawnSync("script", ["--version"]).status === 0;
 
-/** Started as in a shell: `command` stands for the gateway with free ports. */
+/** Starts the gateway by a line of shell, in which `command` is the gateway with free ports. */
 async function typeInShell(line: (command: string) => string) {
   const { script, env } = await gatewayCommand();
   const command = `"${process.execPath}" "${script}" --port 0`;
@@ -47,7 +47,7 @@ describe.skipIf(!HAS_SCRIPT)(
       await typed.waitFor(/^h$/m);
       expect((await fetch(`${origin}/health`)).status).toBe(200);
       expect(typed.printed).not.toContain("+ Enter");
-      // The end of cat's input.
+      // This character ends the input of cat.
       typed.press("\u0004");
       await typed.end();
     });

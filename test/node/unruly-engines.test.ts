@@ -11,7 +11,7 @@ import { spelledIds } from "../helpers/spelled.ts";
 import { startVllmServer, toFrame, type VllmServer } from "../helpers/vllm-server.ts";
 import { chatReply } from "../helpers/replies.ts";
 
-/** How an engine answers everything but the gateway's probes. */
+/** An engine's answer to all requests but the gateway's probes. */
 type Manner = (response: ServerResponse) => Promise<void>;
 
 const HEADER = spelledIds("<|channel|>final<|message|>");
@@ -37,7 +37,7 @@ async function answers(response: ServerResponse): Promise<void> {
   response.end(toFrame(ANSWER, null) + toFrame([], "stop") + DONE);
 }
 
-/** So many words after the header. */
+/** An engine that writes this number of words after the header. */
 function overruns(words: number): Manner {
   return async (response) => {
     response.write(toFrame(HEADER, null));
@@ -50,10 +50,10 @@ function overruns(words: number): Manner {
 
 /** Long text in one token. */
 const LINE = spelledIds("-".repeat(64));
-/** Tokens that engines have got rid of. */
+/** Number of tokens that engines have written. */
 let written = 0;
 
-/** As fast as they are read, without end. */
+/** Writes tokens without end, as fast as they are read. */
 async function floods(response: ServerResponse): Promise<void> {
   const closed = once(response, "close");
   response.write(toFrame(HEADER, null));
@@ -105,7 +105,7 @@ afterEach(async () => {
   await expectRest();
 });
 
-/** Whatever an engine did, nothing of it is left: no connection, no slot. */
+/** Expects that no connection, turn or slot is left. */
 async function expectRest(): Promise<void> {
   await expect.poll(() => engines.map(({ open }) => open)).toEqual([0, 0]);
   await expect.poll(() => gateway.counter("turns_in_flight")).toBe(0);
@@ -209,7 +209,7 @@ test("an engine that is faster than its reader is read no further than some buff
     return isSame;
   };
   await expect.poll(hasStopped, { interval: 500 }).toBe(true);
-  // Their text has 64 bytes each: the system keeps some megabytes of it on both sides of the gateway, of 640 in all.
+  // Each token has 64 bytes of text, and all have 640 MB, of which the system buffers some megabytes on both sides of the gateway.
   expect(written).toBeLessThan(1_000_000);
   client.destroy();
   await endless.close();

@@ -7,7 +7,7 @@ import { startTestGateway } from "../helpers/gateway.ts";
 
 const MAX = 1_000_000;
 
-/** A request whose body is sent without its last byte. Whatever comes back is added to `answers`. */
+/** Sends a request whose body lacks its last byte. Answers are added to `answers`. */
 function upload(origin: string, length: number, head: string, answers: string[]): Socket {
   const { port, hostname } = new URL(origin);
   const socket = connect(Number(port), hostname);

@@ -1,4 +1,4 @@
-/** Mistakes in command lines, and the messages they cause. None of them starts anything. */
+/** Mistakes in command lines, and the messages they cause. None of them starts a gateway. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

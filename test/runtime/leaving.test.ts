@@ -4,7 +4,7 @@ import { type Script, type ScriptedEngine, scriptedEngine } from "../helpers/scr
 
 const ANALYSIS = "<|channel|>analysis<|message|>Let me think.";
 
-/** Long enough to be still in flight when the client has disconnected. */
+/** A text that is still in flight when the client has disconnected. */
 const LONG = `<|channel|>final<|message|>${Array.from({ length: 20_000 }, (_, at) => ` ${at}`).join("")}`;
 
 let next: Script = "";
@@ -57,7 +57,7 @@ describe.each(streams)(
       await expect.poll(() => engine.open).toBe(1);
       leave();
       await expect.poll(() => engine.open).toBe(0);
-      // And what was counted while it was there is taken back.
+      // The counts of the stream are taken back.
       const later = () => gateway.logged.filter(({ event }) => event === "turn").slice(turns);
       await expect.poll(later).toMatchObject([{ finish: "cancelled" }]);
       const metrics = await (await fetch(`${gateway.origin}/metrics`)).text();

@@ -1,17 +1,17 @@
-/** The same few requests for every runtime: what a newcomer would try first. */
+/** Requests that a newcomer would try first, for every runtime. */
 import { expect, test } from "vitest";
 import { readChatMessage } from "../helpers/replies.ts";
 
 const HELLO = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content: "Hello!" }] };
 
-/** As much of a request as is needed here: runtimes disagree about the rest of `RequestInit`. */
+/** The used members of `RequestInit`: runtimes disagree about the others. */
 export interface Sent {
   readonly method: "POST";
   readonly headers: Record<string, string>;
   readonly body: string;
 }
 
-/** `send` takes a path, `/v1/models`. */
+/** Declares the tests. @param send sends a request to a path such as `/v1/models` */
 export function testRequests(send: (path: string, sent?: Sent) => Promise<Response>): void {
   const post = (body: object) =>
     send("/v1/chat/completions", {
@@ -34,7 +34,7 @@ export function testRequests(send: (path: string, sent?: Sent) => Promise<Respon
       const response = await send("/ready");
       return [response.status, await response.json()];
     };
-    // Nothing waits for the probe that is made at the start.
+    // The start does not wait for its probe.
     await expect.poll(read).toEqual([
       200,
       {

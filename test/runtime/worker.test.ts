@@ -21,7 +21,7 @@ import { toVariables } from "../helpers/worker-variables.ts";
 import { testRequests } from "./requests.ts";
 import { responsesReply } from "../helpers/replies.ts";
 
-// What is deployed, as `wrangler dev` runs it: the bundle, wrangler.toml, KV.
+// The deployed files, as `wrangler dev` runs them: the bundle, wrangler.toml, KV.
 
 describe("with the committed wrangler.toml", () => {
   let worker: TestWorker;
@@ -54,7 +54,7 @@ describe("with the committed wrangler.toml", () => {
     for (const path of files) {
       const file = await fetch(`${worker.origin}/${path}`);
       expect([path, file.status]).toEqual([path, 200]);
-      // No Worker has run: it would have named the request.
+      // No Worker has run, because the response has no request id.
       expect(file.headers.has("x-request-id")).toBe(false);
       expect(Object.fromEntries(file.headers)).toMatchObject({
         ...FILE_HEADERS,
@@ -103,7 +103,7 @@ const TYPES: Readonly<Record<string, RegExp>> = {
   ".svg": /^image\/svg\+xml/,
 };
 
-/** How requests reach one of two Workers. */
+/** Sends a request to one of two Workers. */
 type Send = (path: string, body: object) => Promise<Response>;
 
 interface TwoWorkers {
@@ -111,7 +111,7 @@ interface TwoWorkers {
   readonly sends: readonly Send[];
 }
 
-/** Pairs of Workers by what they share: the ids of their KV namespaces or D1 databases, and the settings of both. */
+/** Pairs of Workers, named by their shared part: the ids of their KV namespaces or D1 databases, and the settings of both. */
 const PAIRS = {
   "shared-database": { namespaces: ["kept", "kept"], settings: { store: "d1:DATABASE" } },
   "shared-namespace": { namespaces: ["kept", "kept"], settings: {} },
@@ -128,10 +128,10 @@ const PAIRS = {
 describe("Workers with an engine", () => {
   let server: EngineServer;
   let harness: ReturnType<typeof createTestHarness>;
-  /** Of the first Worker. */
+  /** The origin of the first Worker. */
   let origin: string;
 
-  // All of them at once, because each start of the harness takes seconds.
+  // All Workers start at once, because each start of the harness takes seconds.
   beforeAll(async () => {
     server = await startEngineServer(scriptedEngine([]));
     const toConfig = (name: string, namespace: string, settings: object) => ({
@@ -185,7 +185,7 @@ describe("Workers with an engine", () => {
     const sends = PAIRS[pair].namespaces.map((_, at): Send => async (path, body) => {
       const worker = harness.getWorker(`${pair}-${at}`);
       const answer = await worker.fetch(path, { method: "POST", body: JSON.stringify(body) });
-      // The harness's responses are another library's: made the platform's own here.
+      // The harness returns responses of another library, which become responses of the platform here.
       return new Response(await answer.arrayBuffer(), {
         status: answer.status,
         headers: [...answer.headers],
@@ -264,7 +264,7 @@ describe("Workers with an engine", () => {
 
 type Worker = ReturnType<ReturnType<typeof createTestHarness>["getWorker"]>;
 
-/** A server that passes each request to the next of the Workers, and its answer back as it comes. */
+/** A server that passes each request to the next of the Workers, and streams the answer back. */
 async function balance(workers: readonly Worker[]) {
   const taken = workers.map(() => 0);
   let next = 0;
@@ -291,7 +291,7 @@ async function balance(workers: readonly Worker[]) {
   };
 }
 
-/** What each prompt of a loop holds when nothing is lost. */
+/** Reasoning in each prompt of a loop if nothing is lost. */
 const WHOLE = [[], ["one 1"], ["one 1", "one 2"], ["one 1", "one 2", "one 3"]];
 
 const LogLine = z.looseObject({ event: z.string() });

@@ -6,7 +6,7 @@ import { createTableStore } from "../helpers/sqlite.ts";
 
 const START = 1_000_000;
 
-/** Writes so many entries of ten bytes, keys included. */
+/** Writes this number of entries of ten bytes, keys included. */
 async function fill(store: Store, tenant: string, count: number): Promise<string[]> {
   const keys = Array.from({ length: count }, (_, index) => `${tenant}${index}`.padEnd(5));
   for (const key of keys) await store.set(key, "12345", 60, tenant);

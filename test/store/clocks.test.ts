@@ -82,7 +82,7 @@ test.each([48 * HOUR, -48 * HOUR])(
     await vi.advanceTimersByTimeAsync(61_000);
     for (const store of stores) {
       expect(await store.get("before")).toBe("x");
-      // Written under the wrong time, read under the right one.
+      // The entry is written under the wrong time, and read under the right one.
       await store.set("during", "x", 3600, "alice");
     }
     vi.setSystemTime(Date.now() - jump);

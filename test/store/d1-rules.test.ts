@@ -39,7 +39,7 @@ test("a full database takes a write once something in it has expired", async () 
 test("a long value is cut into rows, and a shorter one takes their place", async () => {
   const database = createSimulatedD1();
   const store = createD1Store(database);
-  // Three bytes a character, and a pair of surrogates where the first row ends.
+  // Each character has three bytes, and a pair of surrogates stands where the first row ends.
   const long = "€".repeat(599_999) + "👩‍🚀" + "€".repeat(700_000);
   await store.set("a", long, 3600, "alice");
   expect(database.rows).toBe(3);

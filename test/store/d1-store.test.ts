@@ -5,7 +5,7 @@ import * as z from "zod";
 import { bundleStore, remoteStore, type StoreWorker } from "../helpers/remote-store.ts";
 import { testStoreContract } from "../helpers/store-contract.ts";
 
-// In the real runtime: the store alone, and the real bundle over the same database.
+// The real runtime has the store alone, and the real bundle over the same database.
 const d1_databases = [{ binding: "KEPT", database_id: "kept", database_name: "kept" }];
 const shared = { no_bundle: true, compatibility_date: "2026-10-01", d1_databases };
 let bundle: StoreWorker;

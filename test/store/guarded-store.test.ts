@@ -102,7 +102,7 @@ test("an entry larger than allowed is not stored, does not count as a failure, a
   expect(await store.set("a", "x".repeat(1000), 60, "alice")).toBe(true);
   asked.length = 0;
   expect(await store.set("a", "x".repeat(1001), 60, "alice")).toBe(false);
-  // Three bytes each in UTF-8.
+  // Each character has three bytes in UTF-8.
   expect(await store.set("a", "字".repeat(334), 60, "alice")).toBe(false);
   expect(asked).toEqual([]);
   expect(reported).toEqual([]);
@@ -183,7 +183,7 @@ test("failures with successes between them do not pause it", async () => {
 });
 
 describe("S24: an error that the store has answered", () => {
-  test("never pauses it, and is reported as what it is", async () => {
+  test("never pauses it, and is reported as a refusal", async () => {
     const { store, state, asked, reported } = troubled();
     state.refused.add("set");
     for (let times = 0; times < 10; times++) {

@@ -1,6 +1,6 @@
 /**
- * The gateway over KV as it is in production. It says what holds, and what does not: KV is for reasoning and for stored
- * responses, while conversations and background responses need more of a store than KV promises.
+ * Promises of the gateway over KV with the rules of production, and the promises that KV cannot keep: KV is for reasoning and
+ * for stored responses, while conversations and background responses need more of a store than KV promises.
  */
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
@@ -145,7 +145,7 @@ describe("holds:", () => {
         store: createKvStore(kv.at("here")),
         settings: { keepAliveMs: 3_600_000 },
       });
-      // Followed within the same invocation, as a client does that streams it.
+      // The stream is read within the same invocation, as by a streaming client.
       const events = await settled(
         readEvents(
           await settled(here.send("POST", "/v1/responses", { ...BACKGROUND, stream: true })),
@@ -180,7 +180,7 @@ describe("holds:", () => {
     }
     kv.beginInvocation();
     await create(here, { input: "Hi.", previous_response_id: previous, store: false });
-    // The last one tells the others, which come eight at a time.
+    // The last response names the others, which are read eight at a time.
     expect(kv.operations).toBe(1 + 10);
   });
 
@@ -231,7 +231,7 @@ describe("holds:", () => {
     expect(consume(events).status).toBe("completed");
   });
 
-  test("what a request reads of a very long loop disturbs no other request of the isolate", async () => {
+  test("the reads of a very long loop disturb no other request of the isolate", async () => {
     const kv = createSimulatedKv();
     const engine = scriptedEngine(() => ANSWER);
     const app = createTestApp({ engine, store: createKvStore(kv.at("here")) });
@@ -280,7 +280,7 @@ describe("does not hold:", () => {
       app.send("POST", `/v1/conversations/${id}/items`, {
         items: [{ type: "message", role: "user", content: "Hi." }],
       });
-    // Each location writes as often as KV allows: one of them is late each second.
+    // Each location writes as often as KV allows, so one write of two is late each second.
     const answers = await settled(
       Promise.all([...Array(6)].flatMap(() => [add(here), add(there)])),
     );

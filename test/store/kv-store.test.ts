@@ -29,10 +29,11 @@ let namespace: KvNamespace;
 
 beforeAll(async () => {
   await server.listen();
-  // The keys are made beside the first request and used by others.
+  // The first request derives the keys, which others use.
   await server.fetch("/health");
   const { KEPT } = await server.getWorker<Record<string, unknown>>().getEnv();
-  if (!isKvNamespace(KEPT)) throw new Error("what Workers bind is not taken for a KV namespace");
+  if (!isKvNamespace(KEPT))
+    throw new Error("the binding of Workers is not recognized as a KV namespace");
   namespace = KEPT;
 }, 60_000);
 afterAll(() => server.close());

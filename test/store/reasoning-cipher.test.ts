@@ -5,7 +5,7 @@ import { createReasoningCipher, type SealBinding } from "../../src/store/reasoni
 
 const BOUND: SealBinding = { tenant: "alice", purpose: "reasoning" };
 
-/** Nonces 1, 2, 3 …: what is sealed can be written down. */
+/** A cipher with the nonces 1, 2, 3 …, so that sealed texts are known. */
 function sealsWith(...secrets: [string, ...string[]]) {
   let calls = 0;
   return createReasoningCipher({
@@ -107,7 +107,7 @@ describe("decryption is refused", () => {
 
   test("in a second spelling of the same bytes", async () => {
     const cipher = sealsWith("secret");
-    // 44 bytes: the last character holds two bits that mean nothing.
+    // The text has 44 bytes, so the last character holds two unused bits.
     const sealed = await cipher.seal("1234567", BOUND);
     const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const other = sealed.slice(0, -1) + digits[digits.indexOf(sealed.at(-1) ?? "") + 1];
@@ -195,7 +195,7 @@ describe("long encrypted texts", () => {
   test("are decoded one per iteration of the event loop", async () => {
     const cipher = sealsWith("secret");
     const sealed = await cipher.seal("x".repeat(300_000), BOUND);
-    // The spy also sees timers of files that ran before in this process: they may come in between, and change nothing.
+    // The spy also sees timers of earlier test files in this process, which change nothing.
     const steps: ("timer" | "decode")[] = [];
     const { atob, setTimeout } = globalThis;
     vi.spyOn(globalThis, "setTimeout").mockImplementation((callback, delay) => {

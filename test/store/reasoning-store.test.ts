@@ -54,7 +54,7 @@ function call(id: string, sampled?: Extract<TurnEvent, { type: "part-end" }>["sa
   return [...events, { type: "part-end", ...(sampled && { sampled }) }] satisfies TurnEvent[];
 }
 
-/** The text in two deltas. */
+/** A part whose text comes in two deltas. */
 function eventsOf(part: Part, text: string): TurnEvent[] {
   const half = text.length >> 1;
   return [
@@ -145,7 +145,7 @@ describe("storing", () => {
 
   test("errors of the turn are passed on", async () => {
     const { reasoningStore } = keeperWith();
-    // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
+    // oxlint-disable-next-line require-yield -- the generator fails before its first event
     async function* failing(): AsyncGenerator<TurnEvent> {
       throw new Error("engine gone");
     }
@@ -284,7 +284,7 @@ describe("restoring", () => {
 
   test.each<[string, string[], string[][], ReasoningOutcome]>([
     [
-      "the same text: the kept copy knows the messages",
+      "the kept text: the kept copy has it by messages",
       ["two\n\nthree"],
       [["two", "three"]],
       "sent",

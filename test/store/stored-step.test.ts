@@ -1,4 +1,4 @@
-/** Steps in their stored form: what is read back, and what is refused. */
+/** Steps in their stored form: texts that are read back, and texts that are refused. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readSpan } from "../../src/harmony/read-span.ts";

@@ -1,4 +1,4 @@
-/** `harmony-gateway store`: what it prints and leaves in the file. Its refusals are in `wrong-invocations.test.ts`. */
+/** The output of `harmony-gateway store`, and its changes of the file. `wrong-invocations.test.ts` has its refusals. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { runStore } from "../../../src/node/cli/store.ts";

@@ -57,7 +57,7 @@ const LINES = [
     finish: "cancelled",
     ...ZERO,
   },
-  // A turn in the background: its request has a line of its own.
+  // The request of a turn in the background has a separate line.
   {
     time: "2026-11-28T09:00:00.000Z",
     key: "alice",

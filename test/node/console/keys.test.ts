@@ -56,7 +56,7 @@ describe("a letter and Enter", () => {
     expect(errors).toEqual([new Error("no list")]);
   });
 
-  test("what is pasted is bounded", () => {
+  test("pasted text is bounded", () => {
     let runs = 0;
     const { reader, printed } = open({ e: { title: "engines", run: () => void (runs += 1) } });
     reader.type("e\n".repeat(1000));

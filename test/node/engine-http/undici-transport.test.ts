@@ -118,7 +118,7 @@ describe("a connection", () => {
 
   test("on which such bytes have arrived unread is not used for the next request", async () => {
     await ask();
-    // In the same turn of the event loop: nothing has read the surplus answer when the request is made.
+    // The request is made in the same turn of the event loop, before the surplus answer is read.
     accepted[0]?.socket.write(OK.replace("ok", "no"));
     expect(await ask()).toBe("ok");
     expect(accepted).toHaveLength(2);
@@ -174,7 +174,7 @@ test("the streams of many connections get their own bytes", async () => {
     void (async () => {
       for (let line = 0; line < lines; line++) {
         const text = `${name}:${line}:${name.repeat(line)}\n`;
-        // A chunk in two packets, or two in one.
+        // A packet may hold half a chunk, or parts of two.
         const chunk = `${text.length.toString(16)}\r\n${text}\r\n`;
         const half = line % chunk.length;
         socket.write(chunk.slice(0, half));
@@ -261,7 +261,7 @@ describe("sends", () => {
   });
 });
 
-/** What undici publishes when a request is created. */
+/** Whether undici published this message for the creation of a request. */
 function isCreated(
   message: unknown,
 ): message is { request: { addHeader(name: string, value: string): void } } {

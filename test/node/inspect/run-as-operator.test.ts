@@ -1,4 +1,4 @@
-/** Run again: a recorded turn once more, as the operator, with nothing of a client's changed. */
+/** The operator runs a recorded turn again, which changes nothing of the client. */
 import { hash } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -84,14 +84,14 @@ test("a turn runs again with the same prompt, as the operator, and is compared",
   expect((await inspect("turns/1/difference/3")).body).toMatchObject({
     difference: { isSamePrompt: true, output: { unit: "token", was: " blue.<|return|>" } },
   });
-  // Prometheus counts what clients use.
+  // The metrics count usage of clients only.
   const metrics = await (await fetch(`${gateway.origin}/metrics`)).text();
   expect(metrics.match(/^harmony_gateway_turns_total\{.*/gm)).toEqual([
     expect.stringMatching(/ 1$/),
   ]);
   expect(metrics).toContain('harmony_gateway_key_tokens_total{key="alice"');
   expect(metrics).not.toContain('key="(operator)"');
-  // An open page asks for it each second.
+  // An open page requests the engines each second.
   await inspect("engines");
   await inspect("turns/9");
   const lines = gateway.logged.filter(({ tenant }) => tenant === "(operator)");
@@ -126,8 +126,8 @@ test.each([
   }
 });
 
-describe("what a client has stored", () => {
-  test("of responses and conversations does not change, and is not needed", async () => {
+describe("a client's stored", () => {
+  test("responses and conversations do not change, and are not needed", async () => {
     const engine = scriptedEngine(() => BLUE);
     const { send, inspect } = await start(engine);
     const created = await send("POST", "/conversations", {});
@@ -143,7 +143,7 @@ describe("what a client has stored", () => {
     expect(await send("GET", path)).toEqual(before);
   });
 
-  test("of reasoning stays its own: the run has what was recorded", async () => {
+  test("reasoning is not read: the run has the recorded reasoning", async () => {
     const engine = scriptedEngine(loopScripts("first").concat(loopScripts("second")));
     const { send, inspect } = await start(engine);
     const first = await send("POST", "/chat/completions", { ...CHAT, tools: [STEP_TOOL] });
@@ -179,7 +179,7 @@ test("a second run waits for no engine while one runs, and ends when its page le
   const leaving = new AbortController();
   const first = inspect("turns/1/again", "POST", leaving.signal);
   await expect.poll(() => engine.open).toBe(1);
-  // Also where the settings have been read again.
+  // The limit holds after a reload, too.
   await gateway.reload(settings);
   expect(await inspect("turns/1/again", "POST")).toEqual({
     status: 409,
@@ -189,7 +189,7 @@ test("a second run waits for no engine while one runs, and ends when its page le
   await expect(first).rejects.toThrow("aborted");
   await expect.poll(() => engine.open).toBe(0);
   await expect.poll(async () => (await turns()).at(-1)?.outcome).toBe("cancelled");
-  // The next one may run.
+  // The next run may begin.
   const next = new AbortController();
   const second = inspect("turns/1/again", "POST", next.signal);
   await expect.poll(() => engine.open).toBe(1);

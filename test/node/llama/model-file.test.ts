@@ -29,7 +29,7 @@ describe("the file of a model", () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Serves these bytes at every path, ranges of them too. */
+  /** Serves these bytes at every path, and ranges of them. */
   async function serve(bytes: Buffer): Promise<string> {
     server = createServer(({ method, headers }, response) => {
       const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? "") ?? [];
@@ -117,7 +117,7 @@ it("is reported at every percent of the download, with its rate and the time lef
     seconds += 5;
   }
   expect(reported.map((line) => line.replace(/\[.*\] +/, ""))).toEqual([
-    // What an earlier start had downloaded does not count for the rate.
+    // Bytes that an earlier start had downloaded do not count for the rate.
     "10%   1.0 of 10.0 GB",
     "15%   1.5 of 10.0 GB, 50 MB/s, 3 min left",
     "99%   9.9 of 10.0 GB, 593 MB/s, 1 s left",

@@ -8,7 +8,7 @@ it("is the engine of a gateway whose settings name it, and says why it is not re
     expect(gateway.logged).toContainEqual(
       expect.objectContaining({
         event: "engine unavailable",
-        // The name for clients: a path is none.
+        // The model's name for clients does not contain the path.
         model: "none",
         reason: expect.stringContaining(
           "There is no file /none.gguf. Write the path of a GGUF file, hf:user/repository/file.gguf, or openai/gpt-oss-20b.",
@@ -23,7 +23,7 @@ it("is the engine of a gateway whose settings name it, and says why it is not re
   });
   expect(response.status).toBe(503);
   expect(await response.json()).toMatchObject({
-    // A request from this machine is the operator's.
+    // A client on this machine is the operator, and gets the cause.
     error: {
       message: expect.stringMatching(
         /^No engine is available\. Try again later\. There is no file \/none\.gguf\. /,

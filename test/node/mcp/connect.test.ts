@@ -12,7 +12,7 @@ import { EVERYTHING_SERVER, HAS_MCP_SERVER, WITHOUT_MCP_SERVER } from "../../hel
 const never = new AbortController().signal;
 const TIMEOUT_MS = 40_000;
 
-/** Its modules are compiled once and not at each start. */
+/** The variable by which the server's modules are compiled once, and not at each start. */
 const CACHE = { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "" };
 
 function stdioServer(args: readonly string[] = [EVERYTHING_SERVER, "stdio"]) {
@@ -232,7 +232,7 @@ describe("a server that", () => {
     await breaking.listTools(never).catch(() => undefined);
     await breaking.close();
     const continued = methods.filter((method) => method === "GET").length;
-    // Ten at once, and one more each second.
+    // The gateway allows ten requests at once, and one more each second.
     expect(continued).toBeLessThanOrEqual(20);
     await stop();
   });

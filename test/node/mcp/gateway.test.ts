@@ -72,7 +72,7 @@ describe.skipIf(!HAS_MCP_SERVER)(`the example${WITHOUT_MCP_SERVER}`, () => {
   });
 });
 
-/** Writes its process id to the file that it is given, and has one tool. */
+/** A program with one tool that writes its process id to the file of its argument. */
 const PROGRAM = `
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";

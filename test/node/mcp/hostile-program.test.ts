@@ -93,7 +93,7 @@ test("a program that exits at an unknown question is started again, and asked as
   await server.close();
 });
 
-test("of a hundred thousand tools only the first are read", async () => {
+test("only the first of a hundred thousand tools are read", async () => {
   const server = startMcpProgram(`
     on.list = (id) => answer(id, { tools: [...Array(1000).fill(tool), ...Array(100000).fill(1)] });`);
   expect(await server.listTools(never)).toHaveLength(128);

@@ -1,4 +1,4 @@
-/** The process of a PDF: only it ends, however hostile the file is, and it never stays. */
+/** A hostile PDF ends only the process that reads it, and no such process stays. */
 import { ChildProcess, spawn } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
@@ -79,7 +79,7 @@ test.each([
 
 const BLANKS = Buffer.alloc(4_000_000, " ");
 
-/** The most memory that a process had until it ended. 0 where there is no `/proc`. */
+/** Peak memory of a process until it ended, in bytes. 0 where there is no `/proc`. */
 function watchPeak(pid: number | undefined): () => number {
   let peak = 0;
   const timer = setInterval(() => {

@@ -24,13 +24,13 @@ test.each([
   expect(await read(bytes)).toEqual({ type: "unreadable", why });
 });
 
-test("of many pages the first ones are read", async () => {
+test("the first ones of many pages are read", async () => {
   const pages = Array.from({ length: MAX_PAGES + 2 }, (_, index) => `p${index}`);
   const result = await read(pdfOf(pages));
   expect(result).toEqual({ type: "text", pages: pages.slice(0, MAX_PAGES), total: MAX_PAGES + 2 });
 });
 
-test("of much text the beginning is read", async () => {
+test("the beginning of a long text is read", async () => {
   const line = "a".repeat(80);
   const lines = Array.from({ length: 50 }, () => `0 -12 Td (${line}) Tj`);
   const page = { dictionary: "", data: Buffer.from(`BT /F1 8 Tf 0 780 Td ${lines.join(" ")} ET`) };

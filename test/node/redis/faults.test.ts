@@ -165,7 +165,7 @@ describe("S19: a connection that is of no use is replaced", () => {
       const asked = store.get("response:1").catch((error: unknown) => error);
       await expectCommands(2);
       await vi.advanceTimersByTimeAsync(3 * 20_000);
-      // Its caller may have given up by now, but a stopped clock does not tell the store.
+      // The caller may have given up, but the store cannot know that from a stopped clock.
       expect(await asked).toBe("x");
       expect(redis.opened).toBe(2);
     } finally {
@@ -197,11 +197,11 @@ describe("S19: a connection that is of no use is replaced", () => {
     }
   });
 
-  test("when it is closed: what waited for an answer is sent again", async () => {
+  test("when it is closed: commands without an answer are sent again", async () => {
     await store.set("response:1", "x", 60, "a");
     let reads = 0;
     redis.answer = (command, carryOut) => {
-      // Nothing that could be read: the server closes instead.
+      // The server closes the connection instead of an answer.
       if (isGet(command) && ++reads === 1) redis.hangUp();
       return carryOut();
     };

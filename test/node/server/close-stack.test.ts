@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CloseStack } from "../../../src/node/server/serve.ts";
 
-test("what was opened last is closed first, each after the one before has closed", async () => {
+test("the resource opened last is closed first, and each after the previous one has closed", async () => {
   const closed: string[] = [];
   const stack = new CloseStack();
   stack.use({ close: () => closed.push("store") });

@@ -17,7 +17,7 @@ import { createShutdown } from "../../../src/models/shutdown.ts";
 
 type Write = (take: Consumer<string>, hints: FrameHints) => Promise<void>;
 
-/** More than the sockets of both sides hold. */
+/** Characters that exceed the buffers of both sockets. */
 const LONG_TEXT = 50_000_000;
 
 const HEAD = "Host: gateway\r\nContent-Length: 0\r\n";
@@ -402,7 +402,7 @@ describe("a client that reads nothing for the idle timeout", () => {
     const { port, closed } = await serve(TWO, 10_000, 100);
     const socket = await stall(port, "/text");
     await closed;
-    // Node 22 and 24 disagree on whether a response that was cut is finished: count what arrives.
+    // Node 22 and 24 disagree on whether a response that was cut is finished, so the bytes are counted.
     let received = 0;
     socket.on("data", (bytes) => (received += bytes.length));
     socket.resume();

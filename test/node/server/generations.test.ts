@@ -59,7 +59,7 @@ test("a URL alone serves the model that is there, and the README's name finds it
   }
 });
 
-test("of several models each gpt-oss is served under its own name", async () => {
+test("each gpt-oss of several models is served under its own name", async () => {
   const gateway = await start({ url: await startVllm(["llama3", "gpt-oss-a", "gpt-oss-b"]) });
   await eventually(async () => expect(await served(gateway)).toEqual(["gpt-oss-a", "gpt-oss-b"]));
   expect(await ask(gateway, "gpt-oss-b")).toEqual([200, "Hi"]);

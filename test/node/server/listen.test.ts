@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { startTestGateway } from "../../helpers/gateway.ts";
 
-/** More than Node's own limit of connections that wait to be accepted. */
+/** Number of connections above Node's own limit of those that wait to be accepted. */
 const CONNECTIONS = 700;
 
-/** Ends when all of its connections are established. */
+/** A client that ends when all of its connections are established. */
 const CLIENT = `
 const { connect } = require("node:net");
 const [port, count] = process.argv.slice(1).map(Number);
@@ -33,7 +33,7 @@ test.skipIf(readSystemLimit() < CONNECTIONS)(
   async () => {
     const gateway = await startTestGateway();
     const { port } = new URL(gateway.origin);
-    // Nothing is accepted before it returns.
+    // The process accepts no connection before the call returns.
     const { status, stderr } = spawnSync(
       process.execPath,
       ["-e", CLIENT, port, String(CONNECTIONS)],

@@ -18,7 +18,7 @@ async function start(settings: Record<string, unknown> = {}): Promise<TestGatewa
   return gateway;
 }
 
-/** Sends bytes as they are; gives the answer up to the end of its head and what has come of the body with it. */
+/** Sends bytes unchanged. Returns the answer up to the end of its head, with the part of the body that has arrived. */
 async function sendRaw(origin: string, lines: readonly string[]): Promise<string> {
   const { port, hostname } = new URL(origin);
   const socket = connect(Number(port), hostname);
@@ -82,7 +82,7 @@ describe("an upgrade", () => {
   );
 
   test("is refused if Node passes all upgrades to the listener", () => {
-    // As a server of Node before 24.9: it has no `shouldUpgradeCallback`.
+    // A server of Node before 24.9 has no `shouldUpgradeCallback`.
     const server = new EventEmitter();
     const taken: string[] = [];
     server.on("upgrade", ({ url }: { url: string }) => taken.push(url));
@@ -215,7 +215,7 @@ describe("a Host of which no URL can be made is refused, with and without keys",
     ...["256.1.1.1", "1.2.3.999", "08.1.1.1", "4294967296", "1.1.1.1.1", "foo.0x", "a.09"].map(
       (host) => [host, BODY] as const,
     ),
-    // The adapter refuses these itself, and sends no body.
+    // The adapter refuses these requests itself, and sends no body.
     ...["localhost:99999", "[::1", "[zz]", "a%zz", "a/b", "user@x", "127.0.0.1:x"].map(
       (host) => [host, /\r\n\r\n/] as const,
     ),

@@ -188,7 +188,7 @@ describe("reloaded settings", () => {
         });
       },
     };
-    // Longer than the test may take.
+    // The delay exceeds the timeout of the test.
     const settings = { connectTimeoutMs: 1_000_000 };
     const gateway = await startTestGateway({ engine: frozen, settings });
     const reloads = [1, 2, 3].map(() => gateway.reload(settings));
@@ -198,7 +198,7 @@ describe("reloaded settings", () => {
     await gateway.close();
     await Promise.all(reloads);
     expect(gateway.logged.filter(({ event }) => event === "settings read again")).toEqual([]);
-    // The monitor's own, and one for the settings at first, the last ones of the three, and the later ones at most.
+    // The monitor probes once, and the first settings, the last of the three and the later ones at most once each.
     expect(probes).toBeLessThanOrEqual(4);
     await expect(fetch(gateway.origin)).rejects.toThrow("fetch failed");
   });
@@ -228,7 +228,7 @@ describe("reloaded settings", () => {
   test("that contradict a setting which needs a restart are refused whole", async () => {
     const keys = [keyOf("old")];
     const gateway = await start({ settings: { host: "0.0.0.0", keys } });
-    // Valid alone: without keys, but on this machine only.
+    // The settings are valid for a loopback address only, because they have no keys.
     await expect(gateway.reload({ host: "127.0.0.1", servedName: "other" })).rejects.toThrow(
       "host 0.0.0.0: other machines could use the gateway without a key. Create a key with `harmony-gateway key`, or set --open to " +
         "allow it.\nThe new settings are judged with the present value of host, which only a restart changes.",
@@ -266,13 +266,13 @@ describe("reloaded settings", () => {
     expect(output.at(-1)).toMatchObject({ type: "compaction" });
     await gateway.reload({});
     expect((await post([...output, question])).status).toBe(200);
-    // Keys that are added do not end it either.
+    // Added keys do not end the stream either.
     await gateway.reload({ sealingKeys: ["k".repeat(43)] });
     expect((await post([...output, question])).status).toBe(200);
   });
 
   describe("keep the health of a backend that is the same", () => {
-    /** A vLLM that answers, but for its list of models while it is ill. */
+    /** A vLLM that answers all requests but those for its list of models while it is ill. */
     async function startFlaky() {
       const state = { isIll: false };
       const upstream = await startFakeUpstream((exchange) => {
@@ -292,7 +292,7 @@ describe("reloaded settings", () => {
         healthIntervalMs: 1_000_000,
       };
       const gateway = await start({ settings });
-      // The monitor has probed it, and checked it once.
+      // The monitor has probed and checked the engine once.
       await expect.poll(() => upstream.exchanges.some(({ path }) => path === "/health")).toBe(true);
       return { state, gateway, settings };
     }
@@ -425,7 +425,7 @@ describe("reloaded settings", () => {
       const gateway = await start({ settings });
       const first = ask(gateway);
       await expect.poll(() => open.length).toBe(1);
-      // Its engine does not answer the probe, so it is tried for long, and then given up.
+      // The engine of the settings does not answer the probe, so the gateway gives up after a long time.
       const tried = gateway.reload({
         ...settings,
         url: silent.url,

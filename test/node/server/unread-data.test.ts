@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { hasStalled, LOOKS, type ReadProgress } from "../../../src/node/server/listen.ts";
 import { eventually } from "../../helpers/eventually.ts";
 
-/** More than the buffers of the system take. */
+/** Bytes that exceed the buffers of the system. */
 const BYTES = 64_000_000;
 
 /** Both ends of a connection; the client reads nothing yet. */
@@ -24,13 +24,13 @@ async function connectPair(): Promise<{ readonly client: Socket; readonly served
   return { client, served };
 }
 
-/** How many looks it takes until the client counts as stalled. */
+/** Returns the number of looks after which the client counts as stalled. */
 function countLooks(served: Socket, progress: ReadProgress = { sent: 0, unreadLooks: 0 }): number {
   for (let looks = 1; looks < 100; looks++) if (hasStalled(served, progress)) return looks;
   return Infinity;
 }
 
-/** Writes more than is taken, and looks until the next look finds the client stalled. */
+/** Writes more than the client takes, and looks until the next look finds the client stalled. */
 async function fill(served: Socket): Promise<ReadProgress> {
   served.write(Buffer.alloc(BYTES));
   // The buffers of the system grow for a while.

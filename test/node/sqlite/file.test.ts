@@ -30,7 +30,7 @@ test("entries are there when the file is opened again", async () => {
   expect(await store.get("key49")).toBe("x".repeat(2_000));
 });
 
-test("nobody but its user may read the file and its log", async () => {
+test("only the user may read the file and its log", async () => {
   const former = process.umask(0);
   try {
     const path = temporaryFile();
@@ -184,7 +184,7 @@ test("stores of two processes on one new file share its entries and its bounds",
   const path = temporaryFile();
   const limits = { maxEntries: 50, maxBytes: 1_000_000 };
   const open = () => openTestFile(path, { limits });
-  // The rest only makes it likelier that two create it at the same moment.
+  // More stores make it likelier that two create the file at the same moment.
   const [one, other] = await Promise.all([open(), open(), open(), open(), open(), open()]);
   const writes = Array.from({ length: 200 }, (_, n) =>
     (n % 2 === 0 ? one : other).set(`key${n}`, "x", 3600, "alice"),

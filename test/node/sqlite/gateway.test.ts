@@ -46,7 +46,7 @@ test("while another program has locked the file, only what would be lost is refu
   const chat = { messages: [{ role: "user", content: "Hello!" }] };
   expect(await status("chat/completions", chat)).toBe(200);
   expect(await status("responses", { input: "Hello!", store: false })).toBe(200);
-  // The first one is generated before its writing fails; later ones are refused before.
+  // The first response is generated before its write fails; later ones are refused before that.
   for (let times = 0; times < 2; times++) {
     const response = await ask("responses", { input: "Hello!" });
     expect(await messageOf(response)).toEqual({ status: 503, message: UNAVAILABLE });
@@ -94,7 +94,7 @@ test("when the file is damaged while it is open, what depends on it is refused, 
   const { gateway, ask, create, status } = await startOver(path);
   const id = await create("Hello!");
   damage(path);
-  // Of another process: the pages that are in memory are read again.
+  // After a write of another process, the pages in memory are read again.
   const other = new DatabaseSync(path);
   other.exec("PRAGMA user_version = 1");
   other.close();
@@ -111,7 +111,7 @@ test("when the file is damaged while it is open, what depends on it is refused, 
   });
 });
 
-/** Everything but the first page is overwritten, and its log is empty. */
+/** Overwrites all pages but the first, and empties the log. */
 function damage(path: string): void {
   const database = new DatabaseSync(path);
   database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -137,7 +137,7 @@ test("the metrics are the counts of the file, by a tenant's place among the keys
   const [last = "", ...rest] = (await read()).toReversed();
   expect(rest.toReversed()).toEqual([
     'harmony_gateway_store_entries{tenant="1"} 2',
-    // No longer configured.
+    // Carol's key is no longer configured.
     'harmony_gateway_store_entries{tenant="2"} 1',
     'harmony_gateway_store_bytes{tenant="1"} 10',
     'harmony_gateway_store_bytes{tenant="2"} 10',

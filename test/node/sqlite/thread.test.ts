@@ -1,4 +1,4 @@
-/** The thread that has the database, and what its store does while the thread is busy or gone, or the disk is full. */
+/** The thread of the database, and the store while the thread is busy or gone, or the disk is full. */
 import { execFile } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -50,7 +50,7 @@ test("more operations than may wait are refused at once", async () => {
   expect(await store.set("d", value, 60, "alice")).toBe(true);
 });
 
-/** In a process that may not write files beyond a size: `ulimit -f` counts blocks of 1,024 bytes. */
+/** Fills a store in a process that may not write files beyond a size: `ulimit -f` counts blocks of 1,024 bytes. */
 const FILL = `
   import { openSqliteStore } from ${JSON.stringify(new URL("../../../src/node/sqlite/sqlite-store.ts", import.meta.url).href)};
   const limits = { maxEntries: 10_000, maxBytes: 64_000_000 };
@@ -90,11 +90,11 @@ test.skipIf(process.platform === "win32")(
 
 const SECRET = "the-secret-of-alice";
 
-/** Writes, replaces and deletes entries of all sizes, so that SQLite moves what the pages hold. */
+/** Writes, replaces and deletes entries of all sizes, so that SQLite moves content between pages. */
 async function fill(store: SqliteStore): Promise<void> {
   const random = createRandom();
   for (let n = 0; n < 4000; n++) {
-    const [tenant, text] = random(2) === 0 ? ["alice", SECRET] : ["bob", "what bob keeps"];
+    const [tenant, text] = random(2) === 0 ? ["alice", SECRET] : ["bob", "bob's entry"];
     const key = `${tenant}${random(600)}`;
     const size = random(4) === 0 ? random(1500) : random(20);
     if (random(6) === 0) await store.delete(key);
@@ -108,20 +108,20 @@ function holds(path: string, text: string): boolean {
 
 test("nothing of a deleted tenant is left in the file or in its log when it is written anew", async () => {
   const path = temporaryFile();
-  // A gateway that has the file open, too.
+  // A gateway has the file open, too.
   const [store, gateway] = [await openTestFile(path), await openTestFile(path)];
   await fill(gateway);
-  await gateway.set("bob", "what bob keeps", 3600, "bob");
+  await gateway.set("bob", "bob's entry", 3600, "bob");
   const { tenants } = await store.counts();
   const held = tenants.find(({ tenant }) => tenant === "alice");
   const { entries, bytes } = await store.deleteTenant("alice");
   expect({ tenant: "alice", entries, bytes }).toEqual(held);
-  // Copies that SQLite has left in free space when it moved them.
+  // Copies are left in free space where SQLite has moved content.
   expect(holds(path, SECRET)).toBe(true);
   expect(await store.rewrite()).toBe(true);
   expect(holds(path, SECRET)).toBe(false);
   expect(holds(path, "alice")).toBe(false);
-  expect(await gateway.get("bob")).toBe("what bob keeps");
+  expect(await gateway.get("bob")).toBe("bob's entry");
   expect((await gateway.counts()).tenants.map(({ tenant }) => tenant)).toEqual(["bob"]);
 });
 
@@ -152,7 +152,7 @@ test("an evicted and a replaced value are overwritten where they stood", async (
   expect(readFileSync(path).includes(SECRET)).toBe(false);
 });
 
-test("the space of what was deleted goes back to the file system", async () => {
+test("the space of deleted entries goes back to the file system", async () => {
   const path = temporaryFile();
   const store = await openTestFile(path);
   for (let n = 0; n < 100; n++) await store.set(`k${n}`, "x".repeat(100_000), 3600, "alice");

@@ -179,7 +179,7 @@ test("S27: what an earlier process has not finished is deleted at the start, and
 
 test("S27: where an old file cannot be deleted, nothing is written beyond the bound, and no part of it stays", async () => {
   const folder = newFolder();
-  // A directory in a capture's place: not even root can delete it as a file.
+  // Not even root can delete a directory as a file.
   mkdirSync(join(folder, OLD));
   writeFileSync(join(folder, OLD, "entry"), "");
   const bytes = statSync(join(folder, OLD)).size + 100;

@@ -74,7 +74,7 @@ test("the SDK's lines for TypeScript run as they are printed", async () => {
   expect(module.default).toContain("demo engine");
 });
 
-/** A program of this name that writes down what it got, and ends with code 3. */
+/** A program of this name that writes its arguments and variables to a file, and ends with code 3. */
 function fakeProgram(name: string): { readonly folder: string; read(): string[] } {
   const folder = join(home, `bin-${name}`);
   mkdirSync(folder);
@@ -132,7 +132,7 @@ test("Codex is started with its settings as arguments before the user's", async 
     "Say hi",
     "HARMONY_GATEWAY_KEY=secret",
   ]);
-  // The catalogue was there while Codex ran.
+  // The catalogue is removed after Codex has run.
   const catalogue: unknown = JSON.parse(seen[13]?.replace("model_catalog_json=", "") ?? "");
   expect(existsSync(String(catalogue))).toBe(false);
 });

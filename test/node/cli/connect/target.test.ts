@@ -77,7 +77,7 @@ describe("a gateway", () => {
   });
 
   test.each(["hf.co/unsloth/gpt-oss-20b-GGUF:Q4_K_M", "C:\\models\\gpt oss (20b)@q4.gguf"])(
-    "whose model is called %s is no different",
+    "whose model is called %s is accepted",
     async (id) => {
       const list = JSON.stringify({ data: [{ id }] });
       const { models } = await askTarget(origin, undefined, answer(200, list));

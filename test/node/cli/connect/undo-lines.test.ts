@@ -10,7 +10,7 @@ test.each([
   ["lines behind the lines added last", "a", "a X Y", "a X Y N", "a N"],
   ["nothing else", "a b", "a X", "a X", "a b"],
   ["a line that was taken away elsewhere", "a b c d", "a b c X", "a c X", "a c d"],
-  ["the same line", "a b c", "a B c", "a Q c", undefined],
+  ["a change of the replaced line", "a b c", "a B c", "a Q c", undefined],
   ["a line within the added lines", "a", "a X Y", "a X N Y", undefined],
   ["the added lines are gone", "a b", "a b X", "a b Q", undefined],
 ])("%s", (_, before, after, current, expected) => {

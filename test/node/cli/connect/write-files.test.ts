@@ -44,7 +44,7 @@ function put(path: string, text: string): void {
   writeFileSync(join(home, path), text);
 }
 
-/** Returns the text for the user; an error's text, if the command fails. */
+/** Returns the printed text, or the text of the error. */
 async function connect(name: string, ...flags: string[]): Promise<string> {
   const { printed, errors } = await runCommand(["connect", name, ...flags], { home });
   return printed + errors;
@@ -308,7 +308,7 @@ test("a file that is no JSON any more stays as it is", async () => {
 });
 
 test("a member behind text whose removal would leave no JSON is kept", async () => {
-  // Its last line is also the last one of what is added.
+  // The last line of the file is also the last line of the addition.
   put(".claude/settings.json", "{\n  }\n");
   await write("claude-code");
   put(

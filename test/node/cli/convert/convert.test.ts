@@ -32,7 +32,7 @@ const chat = (content: string) =>
     ],
   });
 
-/** Runs the command over a text; gives what it wrote where. */
+/** Runs the command over a text, and returns its output, errors and exit code. */
 async function run(args: readonly string[], input: string, isTTY = false) {
   const written = { stdout: "", stderr: "" };
   const into = (name: "stdout" | "stderr") =>
@@ -153,7 +153,7 @@ describe("convert", () => {
     const result = (id: string, content: string) => ({ role: "tool", content, tool_call_id: id });
     const user = { role: "user", content: "q" };
 
-    /** To ids and back. */
+    /** Converts the messages to ids and back. */
     function thereAndBack(messages: readonly object[]) {
       const there = convertLine(JSON.stringify({ messages }), options);
       const back = convertLine(there.line, { ...options, from: "harmony", to: "chat" });

@@ -70,7 +70,7 @@ test("the file has the expected number of conversations", () => {
   expect(golden.length).toBe(230);
 });
 
-/** Of how many conversations all ids come back, and how many are refused on the way. */
+/** Number of conversations whose ids all come back, and of those that are refused on the way. */
 const COUNTS: Record<string, { readonly same: number; readonly refused: number }> = {
   "harmony harmony": { same: 222, refused: 0 },
   "harmony openchatml": { same: 206, refused: 6 },

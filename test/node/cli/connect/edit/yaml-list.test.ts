@@ -26,7 +26,7 @@ test.each([
   const edited = insert(text);
   expect(parse(edited)).toEqual({ ...parse(text), models });
   const ours = new Set(edited.split("\n").filter((line) => !text.split("\n").includes(line)));
-  // Everything else stands where it stood.
+  // All other lines are unchanged.
   const rest = edited.split("\n").filter((line) => !ours.has(line));
   expect(rest.join("\n").trimEnd()).toBe(text.trimEnd());
   expect(parse(insert(edited, "other"))).toEqual({
