@@ -477,6 +477,23 @@ describe("log records", () => {
     expect(lines.join().includes(SECRET)).toBe(logContent);
   });
 
+  test("equal messages of an engine have equal hashes, and others have not", async () => {
+    const messages = [SECRET, SECRET, `${SECRET}.`];
+    const engine = {
+      ...fakeEngine(),
+      // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
+      async *complete() {
+        const serverMessage = messages.shift() ?? "";
+        throw new EngineError("server-error", "vllm failed (500).", { serverMessage });
+      },
+    };
+    const { post, lines } = gateway({ models: [{ id: "m", engine }] });
+    while (messages.length > 0) await post({ ...HELLO, model: "m" });
+    const hashes = lines.map((line) => JSON.parse(line).serverMessageHash).filter(Boolean);
+    expect(hashes[1]).toBe(hashes[0]);
+    expect(new Set(hashes).size).toBe(2);
+  });
+
   test("counts are given to Prometheus", async () => {
     const { send, post } = gateway();
     const { usage } = COMPLETION.parse(await (await post(HELLO)).json());

@@ -223,6 +223,17 @@ describe("a file", () => {
     expect(readLines(`${path}.1`)).toHaveLength(1);
   });
 
+  test("is where the inspector reads the uses of keys", async () => {
+    const token = "token-of-the-operator";
+    const settings = { inspect: true, inspectKey: token };
+    const { openai, gateway, lines } = await start(() => ANSWER, settings);
+    await openai.models.list();
+    await lines(1);
+    const headers = { "x-inspect-token": token };
+    const response = await fetch(`${gateway.origin}/inspect/api/keys`, { headers });
+    expect(await response.json()).toMatchObject({ uses: { keys: [{ key: "ann", requests: 1 }] } });
+  });
+
   test("on a full disk costs lines only, which are counted", async () => {
     const folder = temporaryFolder();
     const path = join(folder, "full");
