@@ -1,24 +1,13 @@
-import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createRenderer } from "../../../../src/harmony/index.ts";
-import { convertLine, type ConvertOptions } from "../../../../src/node/cli/convert/convert-line.ts";
-import { LineError } from "../../../../src/node/cli/convert/transcript.ts";
 import { readRenderCases, toConversation } from "../../../harmony/render-cases.ts";
+import { runCommand } from "../../../helpers/command-io.ts";
 
 const renderer = createRenderer();
-const defaults: Omit<ConvertOptions, "from" | "to"> = {
-  mode: "history",
-  mask: undefined,
-  maskAs: "both",
-  lenient: false,
-  strict: false,
-  system: {
-    identity: "You are ChatGPT, a large language model trained by OpenAI.",
-    knowledgeCutoff: "2024-06",
-    date: "2025-06-28",
-  },
-  renderer,
-};
 
 /** Every golden conversation as a line of ids. */
 const golden = readRenderCases("harmony-render.jsonl").flatMap((line) => {
@@ -28,28 +17,49 @@ const golden = readRenderCases("harmony-render.jsonl").flatMap((line) => {
 });
 
 interface Outcome {
-  readonly line: string;
-  readonly losses: readonly string[];
-  readonly refused?: string;
+  readonly id: string;
+  readonly original: string;
+  line: string;
+  readonly losses: string[];
+  refused?: string;
 }
 
-type Step = Pick<ConvertOptions, "from" | "to">;
+type Step = readonly [from: string, to: string];
 
-/** Runs these conversions in sequence, until one refuses. */
-function through(line: string, steps: readonly Step[]): Outcome {
-  let current = line;
-  const losses: string[] = [];
-  for (const step of steps) {
-    try {
-      const written = convertLine(current, { ...defaults, ...step });
-      current = written.line;
-      losses.push(...written.losses);
-    } catch (error) {
-      if (error instanceof LineError) return { line: current, losses, refused: error.code };
-      throw error;
-    }
+const folder = mkdtempSync(join(tmpdir(), "pairs-"));
+
+/** The JSON lines of a file. */
+function readLines(file: string): { line: number; code: string; losses: string[] }[] {
+  const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
+  return lines.map((line) => JSON.parse(line));
+}
+
+/** Converts the lines that were not refused before. */
+async function convert(outcomes: readonly Outcome[], [from, to]: Step): Promise<void> {
+  const given = outcomes.filter(({ refused }) => refused === undefined);
+  const [bad, losses] = [join(folder, "bad"), join(folder, "losses")];
+  let written = "";
+  const output = new Writable({
+    write(chunk, _, done) {
+      written += String(chunk);
+      done();
+    },
+  });
+  const flags = ["--mode", "history", "--date", "2025-06-28", "--bad", bad, "--losses", losses];
+  await runCommand(["convert", "--from", from, "--to", to, ...flags], {
+    stdin: Readable.from([Buffer.from(given.map(({ line }) => line).join("\n"))]),
+    openOutput: () => output,
+    environment: { HARMONY_GATEWAY_LAYOUT: "reference" },
+  });
+  for (const each of readLines(bad)) {
+    const outcome = given[each.line - 1];
+    if (outcome) outcome.refused = each.code;
   }
-  return { line: current, losses };
+  for (const each of readLines(losses)) given[each.line - 1]?.losses.push(...each.losses);
+  const lines = written.split("\n");
+  for (const outcome of given) {
+    if (outcome.refused === undefined) outcome.line = lines.shift() ?? "";
+  }
 }
 
 const FORMATS = ["harmony", "openchatml", "chat"] as const;
@@ -84,10 +94,17 @@ const COUNTS: Record<string, { readonly same: number; readonly refused: number }
 };
 
 describe.each(pairs)("from %s to %s, and back to ids", (from, to) => {
-  const outcomes = golden.map(({ id, line }) => {
-    const start: Step[] = [{ from: "harmony", to: from }];
-    const steps: Step[] = [...start, { from, to }, { from: to, to: "ids" }];
-    return { id, original: line, ...through(line, steps) };
+  const outcomes = golden.map(({ id, line }): Outcome => {
+    return { id, original: line, line, losses: [] };
+  });
+
+  beforeAll(async () => {
+    const steps: Step[] = [
+      ["harmony", from],
+      [from, to],
+      [to, "ids"],
+    ];
+    for (const step of steps) await convert(outcomes, step);
   });
 
   test("only documented losses occur", () => {
