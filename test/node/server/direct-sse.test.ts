@@ -4,14 +4,14 @@ import { connect, type Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { Hono } from "hono";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { ApiEnv } from "../../../src/api/request/client.ts";
 import {
   type FrameHints,
+  type SseBindings,
   sseResponse,
+  type SseVariables,
   type WatchFrames,
 } from "../../../src/api/reply/event-stream.ts";
 import { createPushStream, type Consumer } from "../../../src/streams/push-stream.ts";
-import type { FetchHandler } from "../../../src/node/server/direct-sse.ts";
 import { listen } from "../../../src/node/server/listen.ts";
 import { createShutdown } from "../../../src/models/shutdown.ts";
 
@@ -28,7 +28,7 @@ async function serve(
   clientIdleTimeoutMs = 60_000,
   watchFrames?: WatchFrames,
 ) {
-  const app = new Hono<ApiEnv>();
+  const app = new Hono<{ Bindings: SseBindings; Variables: SseVariables }>();
   const left: unknown[] = [];
   app.use(async (c, next) => {
     if (watchFrames !== undefined) c.set("watchFrames", watchFrames);
@@ -62,7 +62,7 @@ async function serve(
   /** Resolves when a response has closed. */
   const closed = Promise.withResolvers<void>();
   let writes = (): string[] => [];
-  const fetch: FetchHandler = (request, env) => {
+  const fetch: Parameters<typeof listen>[0] = (request, env) => {
     env.outgoing.once("close", () => closed.resolve());
     if (env.outgoing instanceof ServerResponse && env.outgoing.socket) {
       writes = watchWrites(env.outgoing.socket);

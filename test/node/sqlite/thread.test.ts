@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import type { SqliteStore } from "../../../src/node/sqlite/sqlite-store.ts";
+import type { Store } from "../../../src/index.ts";
 import { createRandom } from "../../helpers/random-numbers.ts";
 import { openTestFile, temporaryFile } from "../../helpers/sqlite.ts";
 
@@ -91,7 +91,7 @@ test.skipIf(process.platform === "win32")(
 const SECRET = "the-secret-of-alice";
 
 /** Writes, replaces and deletes entries of all sizes, so that SQLite moves content between pages. */
-async function fill(store: SqliteStore): Promise<void> {
+async function fill(store: Store): Promise<void> {
   const random = createRandom();
   for (let n = 0; n < 4000; n++) {
     const [tenant, text] = random(2) === 0 ? ["alice", SECRET] : ["bob", "bob's entry"];
