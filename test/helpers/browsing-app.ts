@@ -1,47 +1,35 @@
 /** The application with a browser over a few documents, and OpenAI's and Anthropic's clients for it. */
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import type { ReadPdf } from "../../src/api/media/read-pdf.ts";
 import type { Engine, Store } from "../../src/index.ts";
-import { createPause } from "../../src/streams/slices.ts";
-import { o200kHarmony } from "../../src/tokenizer/index.ts";
-import { createBrowserTool } from "../../src/tools/browser/browser.ts";
-import { createLocalSearch } from "../../src/tools/browser/local-search.ts";
-import type { RequestPage } from "../../src/tools/browser/fetch-page.ts";
-import type { Toolbox } from "../../src/tools/toolbox.ts";
-import { appOf } from "./app.ts";
+import { openBrowser } from "../../src/tools/browser/open-browser.ts";
+import { appOf, type TestAppOptions } from "./app.ts";
 import { fakeTool } from "./fake-tool.ts";
 import { testSettings } from "./gateway.ts";
 
-const SITE = createLocalSearch([
-  { path: "rates.md", text: "# Policy rate\n\nThe rate is 0.5% since January." },
-  { path: "history.md", text: "# History of the rate\n\nIt was 0.25% before." },
-]);
+type AppParts = Parameters<typeof appOf>[2];
 
-export const BROWSER: NonNullable<Toolbox["browser"]> = (options) =>
-  createBrowserTool(
-    {
-      backend: SITE,
-      fetchPage: SITE.fetchPage,
-      policy: { allow: [], deny: [] },
-      tokenizer: o200kHarmony(),
-      searchTimeoutMs: 60_000,
-      pause: createPause(),
-      openTimeoutMs: 60_000,
-    },
-    options,
-  );
+export const BROWSER = openBrowser(
+  { browserSearch: "local", browserAllow: [], browserDeny: [] },
+  {
+    requestPage: () => Promise.reject(new Error("local documents are not fetched")),
+    documents: [
+      { path: "rates.md", text: "# Policy rate\n\nThe rate is 0.5% since January." },
+      { path: "history.md", text: "# History of the rate\n\nIt was 0.25% before." },
+    ],
+  },
+);
 
 export const MODEL = "openai/gpt-oss-20b";
 
 export interface BrowsingOptions {
   readonly engine: Engine;
-  readonly toolbox?: Toolbox;
+  readonly toolbox?: NonNullable<TestAppOptions["toolbox"]>;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly store?: Store;
   readonly contextLength?: number;
-  readonly requestPage?: RequestPage;
-  readonly readPdf?: ReadPdf;
+  readonly requestPage?: NonNullable<AppParts["requestPage"]>;
+  readonly readPdf?: NonNullable<AppParts["readPdf"]>;
 }
 
 export interface BrowsingApp {

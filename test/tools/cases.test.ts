@@ -1,4 +1,4 @@
-/** The recorded cases of built-in tools: what OpenAI's own Python functions and Harmony's test data give. */
+/** The recorded cases of built-in tools: results of OpenAI's own Python functions, and Harmony's test data. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
@@ -14,10 +14,6 @@ import { developerMessage, systemMessage } from "../../src/harmony/messages.ts";
 import { createCitationFilter } from "../../src/turn/output/citations.ts";
 import { findInPage, showPage, stripLinks } from "../../src/tools/browser/page.ts";
 import { wrapLines } from "../../src/tools/browser/wrap-lines.ts";
-import { FetchRefused } from "../../src/tools/browser/url-policy.ts";
-import { createPageFetch } from "../../src/tools/browser/fetch-page.ts";
-import { createBrowserTool } from "../../src/tools/browser/browser.ts";
-import { createPause } from "../../src/streams/slices.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { fakeTool } from "../helpers/fake-tool.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -47,8 +43,14 @@ function casesOf(kind: string): ToolCase[] {
   return ALL.filter((each) => each.kind === kind);
 }
 
-/** Kinds that other tests run: those of the APIs beside the APIs, those of Python beside its runtimes. */
-const ELSEWHERE = ["responses-events", "responses-item", "python-result"];
+/** Kinds that other tests run, beside the APIs, the browser and the runtimes of Python. */
+const ELSEWHERE = [
+  "responses-events",
+  "responses-item",
+  "python-result",
+  "tool-error",
+  "fetch-policy",
+];
 const HERE = [
   "render",
   "render-section",
@@ -58,11 +60,9 @@ const HERE = [
   "wrap",
   "page-find",
   "strip-links",
-  "tool-error",
   "citation-reference",
   "citation-stream-hold",
   "citation-gateway",
-  "fetch-policy",
 ];
 
 test("the files have no case of an unknown kind", () => {
@@ -107,45 +107,6 @@ describe("pages", () => {
 
   test.each(casesOf("wrap"))("$id", ({ input, expected }) => {
     expect(wrapLines(String(input["text"]), Number(input["width"]))).toEqual(expected);
-  });
-});
-
-describe("errors of the browser", () => {
-  const input = z.object({
-    call: z.string(),
-    args: z.record(z.string(), z.unknown()),
-    pageStack: z.array(z.string()).optional(),
-    backendError: z.string().optional(),
-  });
-
-  test.each(casesOf("tool-error"))("$id", async (each) => {
-    const { call, args, pageStack, backendError } = input.parse(each.input);
-    const fail = () => Promise.reject(new Error(backendError));
-    const tool = createBrowserTool({
-      backend: { search: backendError === undefined ? () => Promise.resolve([]) : fail },
-      fetchPage:
-        backendError === undefined
-          ? (url) => Promise.resolve({ url, contentType: "text/plain", body: "a x b" })
-          : fail,
-      policy: { allow: [], deny: [] },
-      tokenizer: o200kHarmony(),
-      searchTimeoutMs: 60_000,
-      openTimeoutMs: 60_000,
-      pause: createPause(),
-    });
-    const { signal } = new AbortController();
-    const run = await tool.open({ tenant: "t", turnId: "1", saved: undefined, signal });
-    const ask = async (recipient: string, values: unknown) =>
-      (await run.run({ id: "1", recipient, body: JSON.stringify(values) }, signal)).text;
-    // The case without a stack is about a page of `find` results.
-    for (const url of pageStack ?? ["https://e.org/"]) {
-      if (url === "") await ask("browser.search", { query: "q" });
-      else if (backendError === undefined) await ask("browser.open", { id: url });
-    }
-    if (pageStack === undefined && backendError === undefined) {
-      await ask("browser.find", { pattern: "x" });
-    }
-    expect(await ask(`browser.${call}`, args)).toBe(each.expected);
   });
 });
 
@@ -234,12 +195,12 @@ describe("prompts", () => {
     });
     const text = o200kHarmony().decode(ids);
     const special = ids.filter((id) => id >= 199_998).length;
-    // One case is about the ids alone: what spells a control token is ordinary text.
+    // One case is about the ids alone: the spelling of a control token is ordinary text.
     expect([text, special]).toEqual([typeof expected === "string" ? expected : text, 4]);
   });
 });
 
-/** What matters of a call, as a case tells it. */
+/** The members of a call that a case can define. */
 function outline(part: FinishedPart | undefined, { end }: FinishedTurn) {
   switch (part?.kind) {
     case "builtin-call": {
@@ -259,7 +220,7 @@ function outline(part: FinishedPart | undefined, { end }: FinishedTurn) {
   }
 }
 
-/** The same of what is wanted. What a case does not say is taken as it came. */
+/** The call that a case expects, with the turn's own values where the case defines none. */
 function outlineOf(wanted: ExpectedCall, turn: FinishedTurn) {
   const first = turn.parts.find(({ kind }) => kind !== "reasoning");
   const [call] = first?.kind === "builtin-call" ? (first.result?.messages ?? []) : [];
@@ -334,25 +295,6 @@ describe("calls", () => {
     const first = turn.parts.find(({ kind }) => kind !== "reasoning");
     expect(outline(first, turn)).toEqual(outlineOf(wanted, turn));
   });
-
-  test("a function of the browser that does not exist", async () => {
-    const wanted = expectedCall.parse(
-      casesOf("parse-call").find(({ id }) => id === "call-unknown-function")?.expected,
-    );
-    const tool = createBrowserTool({
-      backend: { search: () => Promise.resolve([]) },
-      fetchPage: () => Promise.reject(new Error("none")),
-      policy: { allow: [], deny: [] },
-      tokenizer: o200kHarmony(),
-      searchTimeoutMs: 1,
-      openTimeoutMs: 1,
-      pause: createPause(),
-    });
-    const { signal } = new AbortController();
-    const run = await tool.open({ tenant: "t", turnId: "1", saved: undefined, signal });
-    const result = await run.run({ id: "1", recipient: "browser.run", body: "{}" }, signal);
-    expect(result).toMatchObject({ failed: true, text: wanted.toolResult });
-  });
 });
 
 describe("citations", () => {
@@ -376,7 +318,7 @@ describe("citations", () => {
     const whole = createCitationFilter(mode, find);
     const { text: before, citations: some } = whole.push(text);
     const held = whole.end();
-    // However the text comes, the outcome is the same.
+    // The outcome does not depend on how the text is split.
     const split = createCitationFilter(mode, find);
     const pieces = text.split("").map((unit) => split.push(unit));
     pieces.push(split.end());
@@ -398,7 +340,7 @@ describe("citations", () => {
     ({ id, input, expected }) => {
       const { annotations } = annotated.parse(expected);
       const { text, citations } = cite(String(input["text"]), stack(input));
-      // Brackets that models confuse are read, too: the one thing found beyond the reference.
+      // Brackets that models confuse are read, too. The reference does not find them.
       const urls =
         id === "cite-wrong-brackets"
           ? ["https://www.boj.or.jp/en/mopo/"]
@@ -443,24 +385,5 @@ describe("citations", () => {
         end: each.end_index,
       })),
     );
-  });
-});
-
-describe("addresses that may be fetched", () => {
-  const input = z.object({ url: z.string(), redirectsTo: z.string().optional() });
-
-  test.each(casesOf("fetch-policy"))("$id", async (each) => {
-    const { url, redirectsTo } = input.parse(each.input);
-    const fetchPage = createPageFetch(() =>
-      Promise.resolve({
-        status: redirectsTo === undefined ? 200 : 302,
-        header: (name) => (name === "location" ? (redirectsTo ?? null) : null),
-        body: null,
-        cancel: () => undefined,
-      }),
-    );
-    const policy = { allow: [], deny: [] };
-    const { signal } = new AbortController();
-    await expect(fetchPage(url, policy, signal)).rejects.toThrow(FetchRefused);
   });
 });

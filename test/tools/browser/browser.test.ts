@@ -1,11 +1,11 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createBrowserTool } from "../../../src/tools/browser/browser.ts";
+import * as z from "zod";
+import { type BrowserDeps, createBrowserTool } from "../../../src/tools/browser/browser.ts";
 import { createSearchBackend } from "../../../src/tools/browser/backends.ts";
 import { htmlToText } from "../../../src/tools/browser/html-to-text.ts";
 import { createLocalSearch } from "../../../src/tools/browser/local-search.ts";
-import type { GatewayToolRun } from "../../../src/tools/gateway-tool.ts";
-import type { BrowserOptions } from "../../../src/tools/toolbox.ts";
-import { createPause } from "../../../src/streams/slices.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 
 const SITE = createLocalSearch([
@@ -17,7 +17,21 @@ const SITE = createLocalSearch([
   { path: "cats.md", text: "# Cats\n\nCats sleep." },
 ]);
 
-function open(saved?: string, options: BrowserOptions = {}): Promise<GatewayToolRun> {
+interface OpenOptions extends Partial<BrowserDeps> {
+  readonly saved?: string | undefined;
+  readonly options?: Parameters<typeof createBrowserTool>[1];
+  readonly signal?: AbortSignal;
+}
+
+type Run = Awaited<ReturnType<typeof open>>;
+
+/** A run over the site. */
+function open({
+  saved,
+  options,
+  signal = new AbortController().signal,
+  ...deps
+}: OpenOptions = {}) {
   const tool = createBrowserTool(
     {
       backend: SITE,
@@ -26,15 +40,15 @@ function open(saved?: string, options: BrowserOptions = {}): Promise<GatewayTool
       tokenizer: o200kHarmony(),
       searchTimeoutMs: 60_000,
       openTimeoutMs: 60_000,
-      pause: createPause(),
+      pause: () => Promise.resolve(),
+      ...deps,
     },
     options,
   );
-  const { signal } = new AbortController();
   return tool.open({ tenant: "t", turnId: "1", saved, signal });
 }
 
-async function ask(run: GatewayToolRun, name: string, args: unknown): Promise<string> {
+async function ask(run: Run, name: string, args: unknown): Promise<string> {
   const { signal } = new AbortController();
   const body = JSON.stringify(args);
   return (await run.run({ id: "1", recipient: `browser.${name}`, body }, signal)).text;
@@ -72,20 +86,7 @@ describe("cursors", () => {
     ],
     ["something that is no error", "10.0.0.7", "it failed"],
   ])("the model gets the reason of a failure: %s", async (_, thrown, reason) => {
-    const tool = createBrowserTool(
-      {
-        backend: { ...SITE, search: () => Promise.reject(thrown) },
-        fetchPage: SITE.fetchPage,
-        policy: { allow: [], deny: [] },
-        tokenizer: o200kHarmony(),
-        searchTimeoutMs: 60_000,
-        openTimeoutMs: 60_000,
-        pause: createPause(),
-      },
-      {},
-    );
-    const { signal } = new AbortController();
-    const run = await tool.open({ tenant: "t", turnId: "1", saved: undefined, signal });
+    const run = await open({ backend: { search: () => Promise.reject(thrown) } });
     expect(await ask(run, "search", { query: "x" })).toContain(reason);
   });
 
@@ -113,7 +114,7 @@ describe("cursors", () => {
     await ask(before, "search", { query: "rates history" });
     await ask(before, "open", { id: "https://files.example/rates.html" });
     await ask(before, "find", { pattern: "rate" });
-    const after = await open(before.save());
+    const after = await open({ saved: before.save() });
     expect(after.cite?.(1)).toEqual({ url: "https://files.example/rates.html", title: "Rates" });
     expect(after.cite?.(2)).toEqual(after.cite?.(1));
     expect(after.cite?.(0)).toBeUndefined();
@@ -124,13 +125,13 @@ describe("cursors", () => {
 
   test("unreadable saved state is ignored", async () => {
     for (const saved of ["", "{}", "[1]", '[{"url":1}]']) {
-      expect(await ask(await open(saved), "open", {})).toBe("No pages to access!");
+      expect(await ask(await open({ saved }), "open", {})).toBe("No pages to access!");
     }
   });
 });
 
 test("results of other domains than those allowed are left out", async () => {
-  const run = await open(undefined, { allowedDomains: ["example.org"] });
+  const run = await open({ options: { allowedDomains: ["example.org"] } });
   const { signal } = new AbortController();
   const result = await run.run(
     { id: "1", recipient: "browser.search", body: '{"query":"cats"}' },
@@ -139,25 +140,70 @@ test("results of other domains than those allowed are left out", async () => {
   expect(result.shown).toEqual({ type: "search", query: "cats", results: [] });
 });
 
-describe("what a turn keeps of pages is bounded", () => {
-  const opened: string[] = [];
-  const LARGE = createBrowserTool({
-    backend: SITE,
-    fetchPage: (url) => {
-      opened.push(url);
-      const title = `<title>${"x".repeat(100_000)}</title>`;
-      return Promise.resolve({ url, contentType: "text/html", body: title + "x ".repeat(450_000) });
-    },
-    policy: { allow: [], deny: [] },
-    tokenizer: o200kHarmony(),
-    searchTimeoutMs: 60_000,
-    openTimeoutMs: 60_000,
-    pause: createPause(),
+const recordedCase = z.object({
+  id: z.string(),
+  kind: z.string(),
+  input: z.unknown(),
+  expected: z.unknown(),
+});
+
+const CASES = readFileSync(
+  join(import.meta.dirname, "../../fixtures/builtin-tools/cases.jsonl"),
+  "utf8",
+)
+  .trim()
+  .split("\n")
+  .map((line) => recordedCase.parse(JSON.parse(line)));
+
+describe("recorded errors", () => {
+  const input = z.object({
+    call: z.string(),
+    args: z.record(z.string(), z.unknown()),
+    pageStack: z.array(z.string()).optional(),
+    backendError: z.string().optional(),
+  });
+  const errors = CASES.filter(({ kind }) => kind === "tool-error");
+
+  test.each(errors)("$id", async (each) => {
+    const { call, args, pageStack, backendError } = input.parse(each.input);
+    const fail = () => Promise.reject(new Error(backendError));
+    const run = await open({
+      backend: { search: backendError === undefined ? () => Promise.resolve([]) : fail },
+      fetchPage:
+        backendError === undefined
+          ? (url) => Promise.resolve({ url, contentType: "text/plain", body: "a x b" })
+          : fail,
+    });
+    // The case without a stack is about a page of `find` results.
+    for (const url of pageStack ?? ["https://e.org/"]) {
+      if (url === "") await ask(run, "search", { query: "q" });
+      else if (backendError === undefined) await ask(run, "open", { id: url });
+    }
+    if (pageStack === undefined && backendError === undefined) {
+      await ask(run, "find", { pattern: "x" });
+    }
+    expect(await ask(run, call, args)).toBe(each.expected);
   });
 
+  test("a function that does not exist", async () => {
+    const found = CASES.find(({ id }) => id === "call-unknown-function");
+    const { toolResult: text } = z.object({ toolResult: z.string() }).parse(found?.expected);
+    const call = { id: "1", recipient: "browser.run", body: "{}" };
+    const result = await (await open()).run(call, new AbortController().signal);
+    expect(result).toMatchObject({ failed: true, text });
+  });
+});
+
+describe("the pages that a turn keeps are bounded", () => {
+  const opened: string[] = [];
+  const fetchLarge: BrowserDeps["fetchPage"] = (url) => {
+    opened.push(url);
+    const title = `<title>${"x".repeat(100_000)}</title>`;
+    return Promise.resolve({ url, contentType: "text/html", body: title + "x ".repeat(450_000) });
+  };
+
   test("the pages opened first are loaded again, the last ones are not", async () => {
-    const { signal } = new AbortController();
-    const run = await LARGE.open({ tenant: "t", turnId: "1", saved: undefined, signal });
+    const run = await open({ fetchPage: fetchLarge });
     const urls = Array.from({ length: 8 }, (_, index) => `https://a.example/${index}`);
     for (const id of urls) await ask(run, "open", { id });
     expect(opened.splice(0)).toEqual(urls);
@@ -170,8 +216,7 @@ describe("what a turn keeps of pages is bounded", () => {
   });
 
   test("a title is cut, in the display as in what is saved", async () => {
-    const { signal } = new AbortController();
-    const run = await LARGE.open({ tenant: "t", turnId: "1", saved: undefined, signal });
+    const run = await open({ fetchPage: fetchLarge });
     const text = await ask(run, "open", { id: "https://a.example/0", num_lines: 1 });
     const title = "x".repeat(300);
     expect(text).toBe(
@@ -190,28 +235,23 @@ test("a search for a pattern with half a character works like any other", async 
 test("a page stops being converted when its turn ends", async () => {
   const abort = new AbortController();
   let pauses = 0;
-  const tool = createBrowserTool({
-    backend: SITE,
+  const { signal } = abort;
+  const run = await open({
     fetchPage: (url) =>
       Promise.resolve({ url, contentType: "text/html", body: "<i>x".repeat(200_000) }),
-    policy: { allow: [], deny: [] },
-    tokenizer: o200kHarmony(),
-    searchTimeoutMs: 60_000,
-    openTimeoutMs: 60_000,
     pause: () => {
       if (++pauses === 3) abort.abort(new Error("the client left"));
       return Promise.resolve();
     },
+    signal,
   });
-  const { signal } = abort;
-  const run = await tool.open({ tenant: "t", turnId: "1", saved: undefined, signal });
   const call = { id: "1", recipient: "browser.open", body: '{"id":"https://a.example/"}' };
   await expect(run.run(call, signal)).rejects.toThrow("the client left");
   expect(pauses).toBe(3);
 });
 
 describe("HTML", () => {
-  const SLICES = { pause: createPause(), signal: undefined, check() {} };
+  const SLICES = { pause: () => Promise.resolve(), signal: undefined, check() {} };
   const text = async (html: string) =>
     (await htmlToText(html, "https://a.example/dir/page", SLICES)).text;
 

@@ -1,7 +1,5 @@
 /** Work for a step counter: a page is fetched, opened, searched and cited. */
-import { createBrowserTool } from "../../../src/tools/browser/browser.ts";
-import { o200kHarmony } from "../../../src/tokenizer/index.ts";
-import { createPageFetch } from "../../../src/tools/browser/fetch-page.ts";
+import { openBrowser } from "../../../src/tools/browser/open-browser.ts";
 
 export interface PageWork {
   readonly type: string;
@@ -12,16 +10,11 @@ const ADDRESS = "https://a.example/dir/page";
 
 export async function work({ type, body }: PageWork): Promise<void> {
   const { signal } = new AbortController();
-  const tool = createBrowserTool({
-    backend: { search: () => Promise.resolve([]) },
-    fetchPage: createPageFetch(() => Promise.resolve(toResponse(type, body))),
-    policy: { allow: [], deny: [] },
-    // The cost of encoding depends on the window's text, not on the page's.
-    tokenizer: { ...o200kHarmony(), encode: () => [], decode: () => "" },
-    searchTimeoutMs: 60_000,
-    openTimeoutMs: 60_000,
-    pause: () => Promise.resolve(),
-  });
+  const browser = openBrowser(
+    { browserSearch: "searxng", browserAllow: [], browserDeny: [] },
+    { requestPage: () => Promise.resolve(toResponse(type, body)) },
+  );
+  const tool = browser({});
   const run = await tool.open({ tenant: "t", turnId: "1", saved: undefined, signal });
   const ask = async (name: string, args: object) => {
     const call = { id: "1", recipient: `browser.${name}`, body: JSON.stringify(args) };

@@ -1,6 +1,9 @@
 /** Addresses that a page or a model may try in order to see the operator's own network. */
+import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as z from "zod";
 import { listenAnywhere } from "../../helpers/listen.ts";
 import { createSafeRequest } from "../../../src/node/safe-fetch.ts";
 import { isPublicAddress } from "../../../src/tools/browser/addresses.ts";
@@ -146,6 +149,34 @@ test("a request cannot allow what the operator does not", () => {
   expect(isAllowedHost("evil.test", policy)).toBe(false);
   expect(isAllowedHost("docs.example.org", policy)).toBe(true);
   expect(isAllowedHost("www.example.org", policy)).toBe(false);
+});
+
+const recordedCase = z.object({
+  id: z.string(),
+  kind: z.string(),
+  input: z.object({ url: z.string().default(""), redirectsTo: z.string().optional() }),
+});
+
+const CASES = readFileSync(
+  join(import.meta.dirname, "../../fixtures/builtin-tools/cases.jsonl"),
+  "utf8",
+)
+  .trim()
+  .split("\n")
+  .map((line) => recordedCase.parse(JSON.parse(line)))
+  .filter(({ kind }) => kind === "fetch-policy");
+
+test.each(CASES)("$id: the recorded address, or its redirect, is refused", async ({ input }) => {
+  const fetchPage = createPageFetch(() =>
+    Promise.resolve({
+      status: input.redirectsTo === undefined ? 200 : 302,
+      header: (name) => (name === "location" ? (input.redirectsTo ?? null) : null),
+      body: null,
+      cancel: () => undefined,
+    }),
+  );
+  const { signal } = new AbortController();
+  await expect(fetchPage(input.url, OPEN, signal)).rejects.toThrow(FetchRefused);
 });
 
 describe("connections", () => {
