@@ -28,7 +28,7 @@ harmony-gateway key --sealing                create a key for the setting sealin
  * @throws TypeError if the arguments are wrong
  * @throws SettingsError if the file cannot take the key
  */
-export function runKey(args: readonly string[]): string {
+function runKey(args: readonly string[]): string {
   if (args.length === 1 && args[0] === "--sealing") {
     const key = randomBytes(32).toString("base64url");
     return `A sealing key for the setting sealingKeys. Put the newest first. Keep it secret.\n\n${key}\n`;

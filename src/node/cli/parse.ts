@@ -41,7 +41,7 @@ interface ParsedPart {
 }
 
 /** Parses a completion and returns the output. Accepts anything that a model may write. */
-export async function runParse(
+async function runParse(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {

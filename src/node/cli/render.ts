@@ -42,7 +42,7 @@ const COLOURS: Record<string, Colour> = {
 };
 
 /** Renders the prompt and returns the output. Throws a `RequestError` for a request that the API would reject. */
-export async function runRender(
+async function runRender(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {

@@ -34,13 +34,13 @@ differs, 2: it cannot be run.
 
 const OWN_FLAGS = ["json", "fixture"] as const;
 
-export interface ReplayOutput {
+interface ReplayOutput {
   readonly text: string;
   readonly exitCode: 0 | 1;
 }
 
 /** Throws an error for the user if the file is not a record, or cannot be run. */
-export async function runReplay(
+async function runReplay(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<ReplayOutput> {
@@ -113,7 +113,7 @@ function toText(record: TurnRecord, comparison: Comparison, engine: string): str
 /** Headers that affect how a request is parsed. */
 const KEPT_HEADERS = new Set(["anthropic-version", "content-type"]);
 
-export function toFixture(record: TurnRecord): TurnRecord {
+function toFixture(record: TurnRecord): TurnRecord {
   const { request, answer } = record;
   return {
     ...record,

@@ -36,11 +36,11 @@ type Group = (typeof GROUPS)[number];
  *
  * @throws SettingsError if the arguments are wrong, or a file cannot be read
  */
-export async function runUsage(
+async function runUsage(
   args: readonly string[],
   { environment }: Pick<CommandIo, "environment">,
-  now = Date.now(),
 ): Promise<string> {
+  const now = Date.now();
   const firstFlag = args.findIndex((arg) => arg.startsWith("--"));
   const named = firstFlag < 0 ? args : args.slice(0, firstFlag);
   const { switches, values, rest } = readOwnFlags(args.slice(named.length), {

@@ -2,7 +2,7 @@
 import { type Models, withTurnHook } from "../../models/models.ts";
 import type { OnFact } from "../../turn/facts.ts";
 
-export interface Traffic {
+interface Traffic {
   /** Turns that have not ended, including those that wait for a slot. */
   readonly inFlight: number;
   readonly queued: number;
@@ -21,7 +21,7 @@ interface Sample {
 }
 
 /** Formats `2 running · 1 queued · 196 tokens/s`. Empty: no turn is running. */
-export class TrafficStatus {
+class TrafficStatus {
   #samples: Sample[] = [];
 
   /** @param at time of a monotonic clock, in milliseconds. */

@@ -13,7 +13,7 @@ import { toOpencodeSettings } from "../../../snippets/settings/opencode.ts";
 /** VS Code's chat: a provider of the kind "Custom Endpoint", in its file for language models. */
 const NAME = "harmony-gateway";
 
-export const vscode: ConnectedClient = {
+const vscode: ConnectedClient = {
   title: "VS Code's chat",
   settings: (target) => {
     const provider = toProvider(target);
@@ -59,7 +59,7 @@ function toProvider({ origin, models, key }: Target): object {
 }
 
 /** The vendors' SDKs: a program of a few lines each. */
-export const python: ConnectedClient = {
+const python: ConnectedClient = {
   title: "OpenAI's SDK for Python",
   settings: ({ origin, key = NO_KEY, models: [model] }) => ({
     text: `from openai import OpenAI
@@ -73,7 +73,7 @@ print(answer.choices[0].message.content)`,
   }),
 };
 
-export const typescript: ConnectedClient = {
+const typescript: ConnectedClient = {
   title: "OpenAI's SDK for TypeScript",
   settings: ({ origin, key = NO_KEY, models: [model] }) => ({
     text: `import OpenAI from "openai";
@@ -87,7 +87,7 @@ console.log(answer.choices[0]?.message.content);`,
   }),
 };
 
-export const anthropic: ConnectedClient = {
+const anthropic: ConnectedClient = {
   title: "Anthropic's SDK for TypeScript",
   settings: ({ origin, key = NO_KEY, models: [model] }) => ({
     text: `import Anthropic from "@anthropic-ai/sdk";
@@ -103,7 +103,7 @@ console.log(answer.content);`,
 };
 
 /** Qwen Code: an OpenAI-compatible server in its settings. */
-export const qwenCode: ConnectedClient = {
+const qwenCode: ConnectedClient = {
   title: "Qwen Code",
   settings: ({ origin, key = NO_KEY, models: [model] }) => {
     const auth = { selectedType: "openai", apiKey: key, baseUrl: `${origin}/v1` };
@@ -127,7 +127,7 @@ export const qwenCode: ConnectedClient = {
 };
 
 /** opencode: a provider in its configuration. */
-export const opencode: ConnectedClient = {
+const opencode: ConnectedClient = {
   title: "opencode",
   settings: (target) => {
     const settings = toOpencodeSettings(target);
@@ -155,7 +155,7 @@ export const opencode: ConnectedClient = {
 };
 
 /** Open WebUI: it loads the list of models from the gateway. */
-export const openWebUi: ConnectedClient = {
+const openWebUi: ConnectedClient = {
   title: "Open WebUI",
   settings: ({ origin, key = NO_KEY }) => ({
     variables: {
@@ -167,7 +167,7 @@ export const openWebUi: ConnectedClient = {
 };
 
 /** Continue: its models are a list in YAML. */
-export const continueClient: ConnectedClient = {
+const continueClient: ConnectedClient = {
   title: "Continue",
   settings: (target) => {
     const items = toItems(target);

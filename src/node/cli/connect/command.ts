@@ -37,7 +37,7 @@ Options
 type ConnectIo = Pick<CommandIo, "environment" | "print" | "home">;
 
 /** Resolves with the exit code. Throws an error with one sentence if the arguments are wrong or no gateway answers. */
-export async function runConnect(args: readonly string[], io: ConnectIo): Promise<number> {
+async function runConnect(args: readonly string[], io: ConnectIo): Promise<number> {
   const end = args.indexOf("--");
   const own = end < 0 ? args : args.slice(0, end);
   const { values, positionals } = parseArgs({
