@@ -133,6 +133,10 @@ test("an unused session ends after its idle time, not before", async () => {
   await vi.advanceTimersByTimeAsync(5000);
   expect(counts().alive).toBe(1);
   lease.release();
+  const resumed = await pool.acquire("a", lease.id, never);
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(counts().alive).toBe(1);
+  resumed.release();
   await vi.advanceTimersByTimeAsync(999);
   expect(counts().alive).toBe(1);
   await vi.advanceTimersByTimeAsync(1);
