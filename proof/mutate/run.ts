@@ -70,9 +70,9 @@ async function run(): Promise<void> {
     { jobs: Number(values.jobs), minutes: Number(values.minutes) },
     async (entry, checkout) => {
       entry.file = fileOf(entry, sources) ?? entry.file;
-      const candidates = nearest(entry.file);
-      const known = candidates.filter((test) => test === entry.killedBy);
-      const tests = [...new Set([...known, ...candidates])].slice(0, MAX_TESTS);
+      // The known test comes first, unless the file was removed or moved.
+      const known = globSync(entry.killedBy ?? []);
+      const tests = [...new Set([...known, ...nearest(entry.file)])].slice(0, MAX_TESTS);
       const killedBy = await killerOf(entry, tests, checkout);
       const result = killedBy === undefined ? "gone" : killedBy === null ? "survived" : "killed";
       counts[result] += 1;
