@@ -3,10 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { expect, test } from "vitest";
-import { toGatewayItem } from "../../../src/api/responses/gateway-item.ts";
-import type { ShownCall } from "../../../src/tools/gateway-tool.ts";
-import type { GatewayCallResult, Part, TurnEvent } from "../../../src/turn/turn.ts";
-import { end, eventWriter } from "./turn-events.ts";
+import { createTurnApp, end, type Part, type TurnEvent } from "./turn-events.ts";
 
 const gatewayCase = z.object({
   id: z.string(),
@@ -26,6 +23,7 @@ const gatewayCase = z.object({
   expected: z.unknown(),
 });
 
+type GatewayCallResult = Extract<TurnEvent, { type: "builtin-result" }>;
 type Input = z.infer<typeof gatewayCase>["input"];
 
 const CASES = readFileSync(
@@ -50,7 +48,7 @@ function toPart({ call = "" }: Input): Extract<Part, { kind: "builtin-call" }> {
     : { kind: "builtin-call", id, name: call };
 }
 
-function toShown(input: Input): ShownCall {
+function toShown(input: Input): GatewayCallResult["shown"] {
   const { call, args = {}, results = [] } = input;
   switch (call) {
     case "browser.search":
@@ -84,37 +82,48 @@ function toResult(input: Input): GatewayCallResult {
 
 const text = ({ args, code, arguments: given }: Input) => code ?? given ?? JSON.stringify(args);
 
-const LISTING = { label: "files", tools: [], param: "tools[0]" };
-
-test.each(CASES.filter(({ kind }) => kind === "responses-events"))("$id", ({ input, expected }) => {
-  const call: TurnEvent[] = [
+function toTurn(input: Input): TurnEvent[] {
+  return [
+    { type: "start", promptTokens: 1 },
     { type: "part-start", part: toPart(input) },
     { type: "part-delta", text: text(input) },
     { type: "part-end" },
     toResult(input),
-  ];
-  const isList = input.list !== undefined;
-  const turn: TurnEvent[] = [
-    { type: "start", promptTokens: 1 },
-    ...(isList ? [] : call),
     end("stop"),
   ];
-  const writer = eventWriter(isList ? { listings: [LISTING] } : {});
-  const types = turn.flatMap((event) => writer.push(event)).map(({ type }) => type);
-  expect(types.slice(2, -1)).toEqual(expected);
-});
+}
 
-test.each(CASES.filter(({ kind }) => kind === "responses-item"))("$id", ({ input, expected }) => {
-  const includes = {
-    sources: input.include?.includes("web_search_call.action.sources") ?? false,
-    results: false,
-    outputs: input.include?.includes("code_interpreter_call.outputs") ?? false,
-  };
-  const call = { part: toPart(input), id: "x_1", text: text(input), result: toResult(input) };
-  expect(toGatewayItem(call, "completed", includes)).toMatchObject(
-    z.record(z.string(), z.unknown()).parse(expected),
-  );
-});
+/** An MCP server without tools. */
+const unused = () => Promise.reject(new Error("not used"));
+const FILES = {
+  server: { label: "files", listTools: async () => [], callTool: unused, close: unused },
+  policy: {},
+};
+
+test.each(CASES.filter(({ kind }) => kind === "responses-events"))(
+  "$id",
+  async ({ input, expected }) => {
+    const app = createTurnApp({ toolbox: { mcp: { servers: new Map([["files", FILES]]) } } });
+    const events =
+      input.list === undefined
+        ? await app.stream(toTurn(input))
+        : await app.stream([{ type: "start", promptTokens: 1 }, end("stop")], {
+            tools: [{ type: "mcp", server_label: "files" }],
+          });
+    expect(events.slice(2, -1).map(({ type }) => type)).toEqual(expected);
+  },
+);
+
+test.each(CASES.filter(({ kind }) => kind === "responses-item"))(
+  "$id",
+  async ({ input, expected }) => {
+    const { include = [] } = input;
+    const response = await createTurnApp().post(toTurn(input), { include });
+    expect(await response.json()).toMatchObject({
+      output: [z.record(z.string(), z.unknown()).parse(expected)],
+    });
+  },
+);
 
 test("all of them are run", () => {
   expect(CASES).toHaveLength(7);

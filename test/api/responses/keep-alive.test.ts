@@ -1,44 +1,108 @@
-import { expect, test } from "vitest";
-import { PrefillNote } from "../../../src/api/reply/prefill-note.ts";
-import { eventIntervalMs, keepAliveFrames } from "../../../src/api/responses/stream-response.ts";
-import { KEEP_ALIVE } from "../../../src/api/reply/event-stream.ts";
-import { end, eventWriter } from "./turn-events.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createMemoryStore, type Store } from "../../../src/index.ts";
+import { createTurnApp, end, FAILURE, type TurnEvent } from "./turn-events.ts";
 
-const typesOf = (frame: string) => [...frame.matchAll(/^event: (.*)$/gm)].map(([, type]) => type);
+const COMMENT = /^: HARMONY-GATEWAY PROCESSING\n\n$/;
+const START: TurnEvent = { type: "start", promptTokens: 1 };
 
-test("every fourth keep-alive is an event, and the first announces the response", () => {
-  const writer = eventWriter();
-  const next = keepAliveFrames(writer, new PrefillNote(), 15_000);
-  expect([next(), next(), next()]).toEqual([KEEP_ALIVE, KEEP_ALIVE, KEEP_ALIVE]);
-  expect(typesOf(next())).toEqual(["response.created", "response.in_progress"]);
-  const started = writer.push({ type: "start", promptTokens: 1 });
-  expect(started.map(({ type }) => type)).toEqual(["response.in_progress"]);
-  expect(started[0]?.json).toContain('"sequence_number":2');
-  expect(["", "", "", ""].map(() => typesOf(next())).at(-1)).toEqual(["response.in_progress"]);
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
 });
 
-test("after the end keep-alives are comments", () => {
-  const writer = eventWriter();
-  writer.push({ type: "start", promptTokens: 1 });
-  writer.push(end("stop"));
-  expect(keepAliveFrames(writer, new PrefillNote(), 600_000)()).toBe(KEEP_ALIVE);
-});
-
-test("while a failure is being stored, keep-alives are comments, because its events have their numbers already", () => {
-  const writer = eventWriter();
-  writer.push({ type: "start", promptTokens: 1 });
-  writer.fail({
-    status: 502,
-    message: "The engine failed.",
-    type: "server_error",
-    param: null,
-    errorType: "provider_unavailable",
+/** A stream that keeps alive, whose turn awaits promises between its events. */
+async function open(turn: AsyncIterable<TurnEvent>, keepAliveMs: number, store?: Store) {
+  const app = createTurnApp({
+    settings: { keepAliveMs, storeTimeoutMs: 60_000 },
+    ...(store && { store }),
   });
-  expect(keepAliveFrames(writer, new PrefillNote(), 600_000)()).toBe(KEEP_ALIVE);
+  let text = "";
+  const read = async () => {
+    const { body } = await app.post(turn, { stream: true, store: store !== undefined });
+    for await (const bytes of body ?? []) text += new TextDecoder().decode(bytes);
+  };
+  void read();
+  return async (ms = keepAliveMs) => {
+    text = "";
+    await vi.advanceTimersByTimeAsync(ms);
+    return text;
+  };
+}
+
+const typesOf = (frames: string) => [...frames.matchAll(/^event: (.*)$/gm)].map(([, type]) => type);
+
+test("every fourth keep-alive is an event, and the first announces the response", async () => {
+  const begun = Promise.withResolvers<void>();
+  const next = await open(
+    (async function* turn() {
+      await begun.promise;
+      yield START;
+      await new Promise(() => {});
+    })(),
+    15_000,
+  );
+  // The first one sends the head of the reply.
+  expect(await next()).toBe("");
+  for (let comment = 0; comment < 3; comment++) expect(await next()).toMatch(COMMENT);
+  expect(typesOf(await next())).toEqual(["response.created", "response.in_progress"]);
+  begun.resolve();
+  const started = await next(0);
+  expect(typesOf(started)).toEqual(["response.in_progress"]);
+  expect(started).toContain('"sequence_number":2');
+  for (let comment = 0; comment < 3; comment++) expect(await next()).toMatch(COMMENT);
+  expect(typesOf(await next())).toEqual(["response.in_progress"]);
 });
 
-test("an event comes at least every two minutes, unless keep-alives are rarer", () => {
-  expect([5_000, 15_000, 60_000, 120_000, 300_000].map(eventIntervalMs)).toEqual([
-    20_000, 60_000, 120_000, 120_000, 300_000,
-  ]);
+test.each<[string, Error | undefined]>([
+  ["the end", undefined],
+  // The events of a failure have their numbers already.
+  ["a failure", FAILURE],
+])("while %s is being stored, keep-alives are comments", async (_, error) => {
+  const kept = Promise.withResolvers<void>();
+  const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1e6, now: Date.now });
+  const store: Store = {
+    get: (key) => memory.get(key),
+    delete: (key) => memory.delete(key),
+    set: (...entry) => kept.promise.then(() => memory.set(...entry)),
+  };
+  const next = await open(
+    (async function* turn() {
+      yield START;
+      await Promise.resolve();
+      if (error) throw error;
+      yield end("stop");
+    })(),
+    1000,
+    store,
+  );
+  expect(typesOf(await next(0))).toEqual(["response.created", "response.in_progress"]);
+  for (let comment = 0; comment < 4; comment++) expect(await next()).toMatch(COMMENT);
+  kept.resolve();
+  expect(typesOf(await next(0)).at(-1)).toBe(error ? "response.failed" : "response.completed");
 });
+
+test.each([
+  [5_000, 4],
+  [15_000, 4],
+  [60_000, 2],
+  [120_000, 1],
+  [300_000, 1],
+])(
+  "an event comes at least every two minutes, unless keep-alives are rarer: of those every %i ms, each %i. is one",
+  async (keepAliveMs, every) => {
+    const next = await open(
+      (async function* turn() {
+        yield START;
+        await new Promise(() => {});
+      })(),
+      keepAliveMs,
+    );
+    await next(0);
+    for (let round = 0; round < 2; round++) {
+      for (let comment = 1; comment < every; comment++) expect(await next()).toMatch(COMMENT);
+      expect(typesOf(await next())).toEqual(["response.in_progress"]);
+    }
+  },
+);

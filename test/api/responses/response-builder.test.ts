@@ -1,29 +1,20 @@
 import { expect, test, vi } from "vitest";
 import { ResponseBuilder } from "../../../src/api/responses/response-builder.ts";
 import { createResponseWriter } from "../../../src/api/responses/to-response.ts";
-import type { ResponseState } from "../../../src/api/responses/to-response.ts";
-import { MODEL } from "./support.ts";
-import { content, end, part, responseBuilder } from "./turn-events.ts";
+import { content, end, part } from "./turn-events.ts";
 
-test("S14: items are appended to one list, not copied with each item", () => {
-  const toResponse = vi.fn<(state: ResponseState) => ReturnType<typeof write>>();
+function createBuilder() {
   const write = createResponseWriter(
-    { model: MODEL, input: "Hello!" },
-    {
-      id: "resp_0",
-      createdAt: 1_700_000_000,
-      model: MODEL,
-      effort: "medium",
-      parallelToolCalls: true,
-    },
+    { model: "m", input: "Hello!" },
+    { id: "resp_0", createdAt: 0, model: "m", effort: "medium", parallelToolCalls: true },
   );
-  toResponse.mockImplementation(write);
+  const toResponse = vi.fn<typeof write>(write);
   const builder = new ResponseBuilder({
     toResponse,
-    toItemId: (prefix, index) => `${prefix}_0_${index}`,
+    toItemId: (prefix, index) => `${prefix}_${index}`,
     listings: [],
     targets: new Map(),
-    now: () => 1_700_000_001,
+    now: () => 1,
     showReasoning: true,
     includes: { sources: false, results: false, outputs: false },
     queued: false,
@@ -31,6 +22,11 @@ test("S14: items are appended to one list, not copied with each item", () => {
     isUnlimited: false,
   });
   builder.push({ type: "start", promptTokens: 10 });
+  return { toResponse, builder };
+}
+
+test("S14: items are appended to one list, not copied with each item", () => {
+  const { toResponse, builder } = createBuilder();
   for (let items = 0; items < 100; items++) {
     for (const event of part(content, "x")) builder.push(event);
     builder.response();
@@ -40,8 +36,7 @@ test("S14: items are appended to one list, not copied with each item", () => {
 });
 
 test("a response that was read does not change afterwards", () => {
-  const builder = responseBuilder();
-  builder.push({ type: "start", promptTokens: 10 });
+  const { builder } = createBuilder();
   for (const event of part(content, "one")) builder.push(event);
   for (const event of part(content, "two")) builder.push(event);
   const early = builder.response();

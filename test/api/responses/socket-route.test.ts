@@ -186,10 +186,13 @@ describe("a connection", () => {
     message(CREATE);
     await eventually(() => expect(sent.at(-1)).toContain("Hel"));
     const before = sent.length;
-    await vi.advanceTimersByTimeAsync(130_000);
-    expect(sent.slice(before).map((each) => JSON.parse(each).type)).toContain(
+    await vi.advanceTimersByTimeAsync(119_000);
+    expect(sent.length).toBe(before);
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(sent.slice(before).map((each) => JSON.parse(each).type)).toEqual([
       "response.in_progress",
-    );
+      "response.in_progress",
+    ]);
     const numbers = sent.map((each) => JSON.parse(each).sequence_number);
     expect(numbers).toEqual(numbers.map((_, index) => index));
     leave();
@@ -451,8 +454,8 @@ describe("connections of a key", () => {
       const fields = { previous_response_id: id, store: true, stream_id: "probe" };
       return (await answerOf(socket, fields)).type === "response.completed";
     };
-    const put = async (socket: typeof one, lane = "a") => {
-      const fields = { store: false, stream_id: lane, input: "x".repeat(0.6 * MAX_BODY) };
+    const put = async (socket: typeof one, lane = "a", share = 0.6) => {
+      const fields = { store: false, stream_id: lane, input: "x".repeat(share * MAX_BODY) };
       const id = (await answerOf(socket, fields)).response?.id ?? "";
       return [id, await isHeld(socket, id)] as const;
     };
@@ -467,6 +470,19 @@ describe("connections of a key", () => {
     expect([isSecondHeld, await isHeld(one, first)]).toEqual([true, false]);
     // A response of another lane takes the room of the oldest one.
     expect([(await put(one, "b"))[1], await isHeld(one, second)]).toEqual([true, false]);
+    // A refused request drops the response that it continues.
+    const [fourth] = await put(one);
+    await answerOf(one, { previous_response_id: fourth, input: 7 });
+    const [held, isOtherHeld] = await put(other);
+    expect(isOtherHeld).toBe(true);
+    await answerOf(other, { previous_response_id: held, input: 7 });
+    // The latest response of a lane is younger than those of other lanes before it.
+    await put(one, "a", 0.3);
+    const [ofB] = await put(one, "b", 0.3);
+    const [ofA] = await put(one, "a", 0.3);
+    await put(one, "c", 0.3);
+    await put(one, "d", 0.3);
+    expect([await isHeld(one, ofA), await isHeld(one, ofB)]).toEqual([true, false]);
     one.leave();
     expect((await put(other))[1]).toBe(true);
     const third = await connect(bearer("a"));

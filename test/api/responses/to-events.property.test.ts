@@ -1,8 +1,16 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { FinishReason, Part, TurnEvent } from "../../../src/turn/turn.ts";
 import { consume } from "./consumer.ts";
-import { end, eventWriter, part, responseBuilder, write } from "./turn-events.ts";
+import { MODEL } from "./support.ts";
+import {
+  createTurnApp,
+  end,
+  FAILURE,
+  part,
+  type Part,
+  type TurnEnd,
+  type TurnEvent,
+} from "./turn-events.ts";
 import { anyCharacter } from "../../helpers/any-character.ts";
 
 interface RandomPart {
@@ -35,35 +43,35 @@ function toTurnEvents(given: readonly RandomPart[]): TurnEvent[] {
 
 const dialect = fc.constantFrom("reasoning_text" as const, "reasoning" as const);
 
-const STATUS: Record<FinishReason, string> = {
+const STATUS: Record<TurnEnd["finish"], string> = {
   stop: "completed",
   "tool-calls": "completed",
   length: "incomplete",
   error: "failed",
 };
 
+const toModel = { reasoning_text: MODEL, reasoning: `${MODEL}:open-responses` };
+
 describe("a strict client can read any turn", () => {
-  test("to the end", () => {
-    const finish = fc.constantFrom<FinishReason>("stop", "length", "tool-calls", "error");
-    fc.assert(
-      fc.property(parts, finish, dialect, fc.boolean(), (given, reason, events, queued) => {
+  const { post, stream } = createTurnApp();
+
+  test("to the end", async () => {
+    const finish = fc.constantFrom<TurnEnd["finish"]>("stop", "length", "tool-calls", "error");
+    await fc.assert(
+      fc.asyncProperty(parts, finish, dialect, async (given, reason, events) => {
         const failure = { kind: "invalid_answer", message: "No." } as const;
         const turn: TurnEvent[] = [
           { type: "start", promptTokens: 9 },
           ...toTurnEvents(given),
           end(reason, reason === "error" ? { failure } : {}),
         ];
-        const writer = eventWriter({ reasoningEvents: events, queued });
-        const waiting = queued ? writer.queue().map(({ json }): unknown => JSON.parse(json)) : [];
-        const response = consume([...waiting, ...write(writer, turn)], events);
+        const body = { model: toModel[events] };
+        const response = consume(await stream(turn, body), events);
         expect(response.status).toBe(STATUS[reason]);
-        expect(response).toEqual(JSON.parse(JSON.stringify(writer.builder.response())));
 
         // A plain response is built without events, and is the same.
-        const plain = responseBuilder({ queued });
-        for (const event of turn) plain.push(event);
-        expect(plain.response()).toEqual(writer.builder.response());
-        expect(plain.output).toEqual(writer.builder.output);
+        const plain = await post(turn, body);
+        expect(await plain.json()).toEqual(response);
 
         const isWrong =
           reason === "error" && ["content", "tool-call"].includes(given.at(-1)?.kind ?? "");
@@ -81,20 +89,16 @@ describe("a strict client can read any turn", () => {
     );
   });
 
-  test("with a failure anywhere", () => {
-    fc.assert(
-      fc.property(parts, fc.nat(), dialect, (given, at, events) => {
+  test("with a failure anywhere", async () => {
+    await fc.assert(
+      fc.asyncProperty(parts, fc.nat(), dialect, async (given, at, events) => {
         const turn: TurnEvent[] = [{ type: "start", promptTokens: 9 }, ...toTurnEvents(given)];
-        const writer = eventWriter({ reasoningEvents: events });
-        const told = write(writer, turn.slice(0, at % (turn.length + 1)));
-        const failed = writer.fail({
-          status: 502,
-          message: "Gone.",
-          type: "server_error",
-          param: null,
-          errorType: "server",
-        });
-        const response = consume([...told, ...failed.map(({ json }) => JSON.parse(json))], events);
+        const told = turn.slice(0, 1 + (at % turn.length));
+        const failing = function* failing() {
+          yield* told;
+          throw FAILURE;
+        };
+        const response = consume(await stream(failing(), { model: toModel[events] }), events);
         expect(response.status).toBe("failed");
         for (const item of response.output) expect(item.status).toBe("completed");
       }),
@@ -102,18 +106,18 @@ describe("a strict client can read any turn", () => {
     );
   });
 
-  test("with hidden reasoning", () => {
-    fc.assert(
-      fc.property(parts, (given) => {
-        const writer = eventWriter({ showReasoning: false });
-        const shown = consume(
-          write(writer, [{ type: "start", promptTokens: 9 }, ...toTurnEvents(given), end("stop")]),
-        );
-        const reasoning = shown.output.filter((item) => item.type === "reasoning");
-        for (const item of reasoning) expect(item.content).toEqual([]);
-        const kept = writer.builder.output.filter((item) => item.type === "reasoning");
-        expect(kept.map((item) => textOf(item))).toEqual(
-          given.filter(({ kind }) => kind === "reasoning").map(({ deltas }) => deltas.join("")),
+  test("with hidden reasoning", async () => {
+    const hidden = createTurnApp({ settings: { reasoningPolicy: "none" } });
+    await fc.assert(
+      fc.asyncProperty(parts, async (given) => {
+        const turn = [
+          { type: "start", promptTokens: 9 } as const,
+          ...toTurnEvents(given),
+          end("stop"),
+        ];
+        const shown = consume(await hidden.stream(turn));
+        expect(shown.output.map((item) => textOf(item))).toEqual(
+          given.map(({ kind, deltas }) => (kind === "reasoning" ? "" : deltas.join(""))),
         );
       }),
       { numRuns: 200 },

@@ -1,16 +1,21 @@
 import { describe, expect, test } from "vitest";
+import { createMemoryStore } from "../../../src/index.ts";
 import { consume } from "./consumer.ts";
 import { openAiEvent } from "./schemas.ts";
+import { MODEL } from "./support.ts";
 import {
   call,
   content,
+  createTurnApp,
   end,
-  eventWriter,
+  FAILURE,
   part,
   preamble,
   reasoning,
-  write,
+  type TurnEvent,
 } from "./turn-events.ts";
+
+const { post, stream } = createTurnApp();
 
 const START = { type: "start", promptTokens: 9 } as const;
 
@@ -23,8 +28,8 @@ function between(events: readonly unknown[]): unknown[] {
 }
 
 describe("the parts of a turn become items in order", () => {
-  test("reasoning, then the answer", () => {
-    const events = write(eventWriter(), [
+  test("reasoning, then the answer", async () => {
+    const events = await stream([
       START,
       ...part(reasoning, "Let me ", "think."),
       ...part(content, "Hello!"),
@@ -89,8 +94,8 @@ describe("the parts of a turn become items in order", () => {
     });
   });
 
-  test("a preamble, then a call", () => {
-    const events = write(eventWriter(), [
+  test("a preamble, then a call", async () => {
+    const events = await stream([
       START,
       ...part(preamble, "One moment."),
       ...part(call("get_weather"), '{"city":', '"Oslo"}'),
@@ -127,19 +132,19 @@ describe("the parts of a turn become items in order", () => {
     });
   });
 
-  test("a part without text is an empty item", () => {
-    const events = write(eventWriter(), [START, ...part(content), end("stop")]);
+  test("a part without text is an empty item", async () => {
+    const events = await stream([START, ...part(content), end("stop")]);
     expect(consume(events).output).toMatchObject([{ content: [{ text: "" }] }]);
   });
 
-  test("a turn without parts is a response without output", () => {
-    expect(consume(write(eventWriter(), [START, end("stop")]))).toMatchObject({
+  test("a turn without parts is a response without output", async () => {
+    expect(consume(await stream([START, end("stop")]))).toMatchObject({
       status: "completed",
       output: [],
     });
   });
 
-  test("log probabilities come with their deltas and again with the text", () => {
+  test("log probabilities come with their deltas and again with the text", async () => {
     const logprobs = [{ id: 13_225, logprob: -0.5, top: [{ id: 13_225, logprob: -0.5 }] }];
     const shown = [
       {
@@ -149,7 +154,7 @@ describe("the parts of a turn become items in order", () => {
         top_logprobs: [{ token: "Hello", bytes: [72, 101, 108, 108, 111], logprob: -0.5 }],
       },
     ];
-    const events = write(eventWriter(), [
+    const events = await stream([
       START,
       { type: "part-start", part: content },
       { type: "part-delta", text: "Hello", logprobs },
@@ -176,9 +181,9 @@ describe("a turn that is cut", () => {
     ["in its answer", part(content, "Hel"), { type: "message", content: [{ text: "Hel" }] }],
     ["in reasoning", part(reasoning, "Hm"), { type: "reasoning", content: [{ text: "Hm" }] }],
     ["in a call", part(call("f"), '{"a'), { type: "function_call", arguments: '{"a' }],
-  ])("%s closes the item as incomplete, and the response", (_, events, item) => {
+  ])("%s closes the item as incomplete, and the response", async (_, events, item) => {
     const response = consume(
-      write(eventWriter(), [START, ...part(preamble, "First."), ...events, end("length")]),
+      await stream([START, ...part(preamble, "First."), ...events, end("length")]),
     );
     expect(response).toMatchObject({
       status: "incomplete",
@@ -192,24 +197,22 @@ describe("a turn that is cut", () => {
   });
 });
 
-describe("a turn that fails", () => {
-  const error = {
-    status: 502,
-    message: "The engine failed.",
-    type: "server_error",
-    param: null,
-    errorType: "provider_unavailable",
-  } as const;
+/** Fails after these events. */
+function* failing(events: readonly TurnEvent[]): Generator<TurnEvent> {
+  yield* events;
+  throw FAILURE;
+}
 
-  test("in the middle of an item, which stays open", () => {
-    const writer = eventWriter();
-    const events = write(writer, [
-      START,
-      ...part(reasoning, "Hm."),
-      { type: "part-start", part: content },
-      { type: "part-delta", text: "Hel" },
-    ]);
-    events.push(...writer.fail(error).map(({ json }) => JSON.parse(json)));
+describe("a turn that fails", () => {
+  test("in the middle of an item, which stays open", async () => {
+    const events = await stream(
+      failing([
+        START,
+        ...part(reasoning, "Hm."),
+        { type: "part-start", part: content },
+        { type: "part-delta", text: "Hel" },
+      ]),
+    );
     expect(events.at(-2)).toEqual({
       type: "error",
       sequence_number: 11,
@@ -234,20 +237,23 @@ describe("a turn that fails", () => {
     );
   });
 
-  test("before it began, still in order", () => {
-    const writer = eventWriter();
-    const events = writer.fail(error).map(({ json }) => JSON.parse(json));
+  test("before it began, still in order", async () => {
+    const background = { background: true, store: true };
+    const events = await stream(failing([]), background);
     expect(events.map(({ type }) => type)).toEqual([
       "response.created",
+      "response.queued",
       "response.in_progress",
       "error",
       "response.failed",
     ]);
     expect(consume(events).status).toBe("failed");
+    // Without a stream that has begun, the failure is the reply.
+    expect((await post(failing([]), { stream: true })).status).toBe(502);
   });
 
-  test("by violating a constraint: an invalid call is never marked as done", () => {
-    const events = write(eventWriter(), [
+  test("by violating a constraint: an invalid call is never marked as done", async () => {
+    const events = await stream([
       START,
       ...part(call("f"), "{}"),
       end("error", { failure: { kind: "invalid_tool_call", message: "Wrong arguments." } }),
@@ -262,25 +268,23 @@ describe("a turn that fails", () => {
 });
 
 describe("options", () => {
-  test("the Open Responses schema's names for reasoning", () => {
-    const events = write(eventWriter({ reasoningEvents: "reasoning" }), [
-      START,
-      ...part(reasoning, "Hm."),
-      end("stop"),
-    ]);
+  test("the Open Responses schema's names for reasoning", async () => {
+    const turn = [START, ...part(reasoning, "Hm."), end("stop")];
+    const events = await stream(turn, { model: `${MODEL}:open-responses` });
     expect(() => consume(events)).toThrow("Invalid discriminator value");
     expect(consume(events, "reasoning").output).toMatchObject([{ content: [{ text: "Hm." }] }]);
   });
 
-  test("reasoning that is not shown leaves an empty item, sealed if it can be", () => {
-    const writer = eventWriter({ showReasoning: false });
-    const events = write(writer, [
+  test("reasoning that is not shown leaves an empty item, sealed if it can be", async () => {
+    const turn: TurnEvent[] = [
       START,
       { type: "part-start", part: reasoning },
       { type: "part-delta", text: "Secret." },
       { type: "part-end", sealed: "c2VhbGVk" },
       end("stop"),
-    ]);
+    ];
+    const settings = { reasoningPolicy: "none" };
+    const events = await createTurnApp({ settings }).stream(turn);
     const item = {
       id: "rs_0_0",
       type: "reasoning",
@@ -299,28 +303,26 @@ describe("options", () => {
       { type: "response.output_item.done", output_index: 0, item },
     ]);
     expect(JSON.stringify(events)).not.toContain("Secret");
-    expect(writer.builder.output).toEqual([
-      { ...item, content: [{ type: "reasoning_text", text: "Secret." }] },
-    ]);
   });
 
-  test("a queued response is announced first", () => {
-    const writer = eventWriter({ queued: true });
-    const events = writer.queue().map(({ json }) => JSON.parse(json));
-    expect(writer.builder.response().status).toBe("queued");
-    events.push(...write(writer, [START, ...part(content, "Hi."), end("stop")]));
+  test("reasoning that is not shown is stored with its text", async () => {
+    const store = createMemoryStore({ maxEntries: 10, maxBytes: 1e6, now: Date.now });
+    const turn = [START, ...part(reasoning, "Secret."), ...part(content, "Hi."), end("stop")];
+    const settings = { reasoningPolicy: "none" };
+    await createTurnApp({ settings, store }).post(turn, { store: true });
+    const shown = await createTurnApp({ store }).get();
+    expect(await shown.json()).toMatchObject({ output: [{ content: [{ text: "Secret." }] }, {}] });
+  });
+
+  test("a queued response is announced first", async () => {
+    const background = { background: true, store: true };
+    const events = await stream([START, ...part(content, "Hi."), end("stop")], background);
     expect(events.map(({ type }) => type).slice(0, 3)).toEqual([
       "response.created",
       "response.queued",
       "response.in_progress",
     ]);
+    expect(events[0]).toMatchObject({ response: { status: "queued" } });
     expect(consume(events).status).toBe("completed");
-  });
-
-  test("a cancelled response has that status, without an event", () => {
-    const writer = eventWriter();
-    write(writer, [START, ...part(content, "Hi.")]);
-    writer.builder.cancel();
-    expect(writer.builder.response().status).toBe("cancelled");
   });
 });

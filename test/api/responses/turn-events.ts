@@ -1,14 +1,13 @@
-/** Shorthand for turn events, and the events that a writer makes of them. */
-import {
-  ResponseBuilder,
-  type ResponseBuilderOptions,
-} from "../../../src/api/responses/response-builder.ts";
-import { EventWriter, type EventWriterOptions } from "../../../src/api/responses/to-events.ts";
-import { createResponseWriter } from "../../../src/api/responses/to-response.ts";
-import type { Part, TurnEnd, TurnEvent } from "../../../src/turn/turn.ts";
-import { MODEL } from "./support.ts";
+/** Shorthand for turn events, and an application whose model's turns have these events. */
+import { type AppDeps, createApp } from "../../../src/app.ts";
+import { createGateway, EngineError, type Model, type Store } from "../../../src/index.ts";
+import { fakeEngine } from "../../helpers/fake-engine.ts";
+import { testLog, testSettings } from "../../helpers/gateway.ts";
+import { MODEL, readEvents } from "./support.ts";
 
-const NOW = 1_700_000_001;
+export type TurnEvent = ReturnType<Model["run"]> extends AsyncIterable<infer Event> ? Event : never;
+export type Part = Extract<TurnEvent, { type: "part-start" }>["part"];
+export type TurnEnd = Extract<TurnEvent, { type: "end" }>;
 
 export function part(kind: Part, ...deltas: string[]): TurnEvent[] {
   return [
@@ -43,49 +42,63 @@ export function end(finish: TurnEnd["finish"], more: Partial<TurnEnd> = {}): Tur
   };
 }
 
-export interface TestWriterOptions
-  extends EventWriterOptions, Pick<ResponseBuilderOptions, "listings" | "queued"> {}
+/** The failure of a turn by its engine: `The engine failed.` */
+export const FAILURE = new EngineError("server-error", "secret");
 
-export function responseBuilder({
-  showReasoning = true,
-  queued = false,
-  listings = [],
-}: Partial<TestWriterOptions> = {}): ResponseBuilder {
-  return new ResponseBuilder({
-    toResponse: createResponseWriter(
-      { model: MODEL, input: "Hello!", background: queued },
-      {
-        id: "resp_0",
-        createdAt: 1_700_000_000,
-        model: MODEL,
-        effort: "medium",
-        parallelToolCalls: true,
+type Turn = Iterable<TurnEvent> | AsyncIterable<TurnEvent>;
+
+export interface TurnAppOptions {
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly store?: Store;
+  readonly toolbox?: NonNullable<AppDeps["toolbox"]>;
+}
+
+export interface TurnApp {
+  /** Sends a request to the Responses API, whose turn has the events. */
+  post(turn: Turn, body?: object): Promise<Response>;
+  /** The events of a response that is streamed. */
+  stream(turn: Turn, body?: object): Promise<{ type: string }[]>;
+  /** The stored response. */
+  get(): Promise<Response>;
+}
+
+/** Ids of responses are `resp_0`, ids of items `rs_0_0` and so on. The clock shows 1,700,000,001 seconds. */
+export function createTurnApp({ settings = {}, ...deps }: TurnAppOptions = {}): TurnApp {
+  let next: Turn = [];
+  const { models } = createGateway({ engine: fakeEngine(), log: "silent" });
+  const [original] = models.all;
+  if (original === undefined) throw new Error("there is no model");
+  const model: Model = {
+    ...original,
+    async *run() {
+      yield* next;
+    },
+  };
+  const app = createApp({
+    settings: testSettings(settings),
+    log: testLog(),
+    models: {
+      all: [model],
+      presets: [],
+      find(name) {
+        const found = models.find(name);
+        return found && { ...found, model };
       },
-    ),
-    toItemId: (prefix, index) => `${prefix}_0_${index}`,
-    listings,
-    targets: new Map(),
-    now: () => NOW,
-    showReasoning,
-    includes: { sources: false, results: false, outputs: false },
-    queued,
-    isCodex: false,
-    isUnlimited: false,
+    },
+    randomId: () => "0",
+    now: () => 1_700_000_001_000,
+    ...deps,
   });
-}
-
-export type TestWriter = EventWriter & { readonly builder: ResponseBuilder };
-
-export function eventWriter(options: Partial<TestWriterOptions> = {}): TestWriter {
-  const builder = responseBuilder(options);
-  const writer = new EventWriter(builder, {
-    reasoningEvents: "reasoning_text",
-    showReasoning: true,
-    ...options,
-  });
-  return Object.assign(writer, { builder });
-}
-
-export function write(writer: EventWriter, events: readonly TurnEvent[]): unknown[] {
-  return events.flatMap((event) => writer.push(event)).map(({ json }) => JSON.parse(json));
+  const post: TurnApp["post"] = async (turn, body = {}) => {
+    next = turn;
+    return app.request("/v1/responses", {
+      method: "POST",
+      body: JSON.stringify({ model: MODEL, input: "Hello!", store: false, ...body }),
+    });
+  };
+  return {
+    post,
+    get: async () => app.request("/v1/responses/resp_0"),
+    stream: async (turn, body) => readEvents(await post(turn, { ...body, stream: true })),
+  };
 }
