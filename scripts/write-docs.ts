@@ -17,6 +17,7 @@ import { type Figures, findTable, readFigures, toAligned, withFigures } from "./
 import { toGuaranteesDocument } from "./guarantees-doc.ts";
 import { withRevisions } from "./revisions.ts";
 import { toRecordSchema } from "./record-schema.ts";
+import { toSentences } from "./sentences.ts";
 import { writeJson } from "./write-formatted.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -38,6 +39,7 @@ export function toDocs(figures: Figures): Map<string, string> {
       "docs/fields.md": toFieldsDocument(),
       "docs/guarantees.md": toGuaranteesDocument(),
       "docs/images/request-cost.svg": drawSizes(findTable(figures, "request-cost")),
+      "docs/sentences.txt": toSentences(),
       "docs/settings.md": toSettingsDocument(),
       "docs/turn-record.schema.json": toRecordSchema(),
     }),
