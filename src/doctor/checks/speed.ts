@@ -145,7 +145,7 @@ function judgeSpeed(levels: readonly Level[], examination: Examination): Finding
       level.firstMs > (levels[index - 1]?.streamMs ?? Infinity),
   );
   const limit = worst >= 0 ? worst : queued;
-  const comfortable = limit > 0 ? levels[limit - 1]?.streams : undefined;
+  const comfortable = levels[limit - 1]?.streams;
   examination.comfortableStreams = comfortable;
   if (worst < 0) {
     if (comfortable === undefined) return ok(`${came}.`, measured);
