@@ -46,6 +46,11 @@ test.each(Object.entries(completions))("%s is counted for %j", (name, completion
   expect(new Map<string, number>(recoveries).get(name)).toBe(1);
 });
 
+test("repeated-start is counted in a later header, too", () => {
+  const { recoveries } = readText(`${analysis}<|start|>assistant<|start|>assistant${answer}`);
+  expect(recoveries).toEqual([["repeated-start", 1]]);
+});
+
 test.each([" to=functions", " to=functions.f", "to=", " to = functions"])(
   "a completion that is cut within the header %j is not an answer",
   (header) => {

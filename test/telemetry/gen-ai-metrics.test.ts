@@ -73,6 +73,11 @@ test("a turn is in each of them, in the conventions' buckets", async () => {
       `gen_ai_client_token_usage_bucket{${LABELS},gen_ai_token_type="output",le="67108864"} 1`,
     ]),
   );
+  const bounds = lines.flatMap((line) => {
+    const bound = /^gen_ai_server_request_duration_seconds_bucket.*le="([\d.]+)"/.exec(line)?.[1];
+    return bound === undefined ? [] : Number(bound);
+  });
+  expect(bounds).toEqual(bounds.map((_, doublings) => 0.01 * 2 ** doublings));
 });
 
 test("a turn that failed has its kind of error, and no tokens", async () => {
