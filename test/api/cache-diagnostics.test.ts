@@ -2,8 +2,7 @@
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { createMemoryStore, type Store } from "../../src/index.ts";
 import { createBrowsingApp, MODEL } from "../helpers/browsing-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 

@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
 import { createEngine } from "../../src/index.ts";
-import type { SseSource } from "../../src/api/reply/event-stream.ts";
 import { appOf } from "../helpers/app.ts";
 import { testSettings } from "../helpers/gateway.ts";
+
+/** A stream of frames, with hints about the frame that is pushed. */
+interface Source {
+  readonly frames: { pushTo(take: (frame: string) => boolean): Promise<void> };
+  readonly hints?: { readonly isLast?: boolean };
+}
 
 const MESSAGES = [{ role: "user", content: "Hello" }];
 
@@ -16,10 +21,10 @@ test.each([
   ["/v1/messages", { messages: MESSAGES, max_tokens: 1000 }, "event: message_delta"],
   ["/v1/responses", { input: "Hello" }, "event: response.completed"],
 ])("%s says which frame is the last: %j", async (path, fields, begin) => {
-  const sources: SseSource[] = [];
+  const sources: Source[] = [];
   const body = JSON.stringify({ model: "m", stream: true, ...fields });
   const headers = { "content-type": "application/json" };
-  const takeFrames = (source: SseSource) => void sources.push(source);
+  const takeFrames = (source: Source) => void sources.push(source);
   const request = { method: "POST", body, headers };
   const response = await createGateway().request(path, request, { takeFrames });
   expect(response.status).toBe(200);

@@ -1,6 +1,6 @@
 /** A required call is made, on each API, plain and streamed, whatever the engine's output looks like. */
 import { describe, expect, test } from "vitest";
-import type { Constraint } from "../../src/engines/engine.ts";
+import type { CompletionRequest } from "../../src/index.ts";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine, type ScriptedOptions } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
@@ -23,7 +23,7 @@ interface Row {
   /** What the gateway adds to the prompt after the first call of the engine. */
   readonly added: readonly string[];
   /** Where the engine has them. Undefined: it must have none. */
-  readonly constraints: readonly (Constraint | undefined)[] | undefined;
+  readonly constraints: readonly CompletionRequest["constraint"][] | undefined;
 }
 
 const HEADER = " to=functions.f<|channel|>commentary <|constrain|>json<|message|>";

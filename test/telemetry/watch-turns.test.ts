@@ -1,27 +1,24 @@
 import { expect, test } from "vitest";
-import { EngineError, type Model } from "../../src/index.ts";
-import { createModels, withTurnHook } from "../../src/models/models.ts";
-import { consume, createPushStream } from "../../src/streams/push-stream.ts";
-import { type BeginWatch, watchTurns } from "../../src/telemetry/watch-turns.ts";
-import type { TurnEvent } from "../../src/turn/turn.ts";
+import { createGateway, EngineError, type Model } from "../../src/index.ts";
+import { consume } from "../../src/streams/push-stream.ts";
+import { watchTurns } from "../../src/telemetry/watch-turns.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
 import { turnWith } from "../helpers/turns.ts";
 
-const EVENTS: readonly TurnEvent[] = [
-  { type: "part-start", part: { kind: "content" } },
-  { type: "part-delta", text: "Hi" },
-];
+type Begins = Parameters<typeof watchTurns>[1];
 
-/** A model whose turns have these events, then end by the error. */
-function watched(error: Error | undefined, begins: readonly BeginWatch[]): Model {
-  const created = createModels([{ id: "m", engine: fakeEngine() }], { newCallId: () => "call_1" });
-  const scripted = withTurnHook(created, () =>
-    createPushStream<TurnEvent>(async (consumer) => {
-      for (const event of EVENTS) if (!(await consumer(event))) return;
+/** A model whose turns have two events, then end by the error. */
+function watched(error: Error | undefined, begins: Begins): Model {
+  const { models } = createGateway({ engine: fakeEngine(), log: "silent" });
+  const all = models.all.map((model): Model => ({
+    ...model,
+    async *run() {
+      yield { type: "part-start", part: { kind: "content" } };
+      yield { type: "part-delta", text: "Hi" };
       if (error !== undefined) throw error;
-    }),
-  );
-  const [model] = watchTurns(scripted, begins).all;
+    },
+  }));
+  const [model] = watchTurns({ ...models, all }, begins).all;
   if (model === undefined) throw new Error("There is no model.");
   return model;
 }
@@ -34,7 +31,7 @@ test.each([
 ])("a turn that ends by %s is over once, for every watch", async (_, error, aborts, outcome) => {
   const seen: unknown[] = [];
   const begin =
-    (name: string): BeginWatch =>
+    (name: string): Begins[number] =>
     () => ({
       see: (event) => seen.push([name, event.type]),
       over: (how, why) => seen.push([name, how, why]),

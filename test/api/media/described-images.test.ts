@@ -3,10 +3,9 @@ import { hash } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
-import type { RequestPage } from "../../../src/tools/browser/fetch-page.ts";
 import { FetchRefused } from "../../../src/tools/browser/url-policy.ts";
 import { isSpecial } from "../../../src/tokenizer/index.ts";
-import { createBrowsingApp, MODEL } from "../../helpers/browsing-app.ts";
+import { type BrowsingOptions, createBrowsingApp, MODEL } from "../../helpers/browsing-app.ts";
 import { CONTENT_PARTS } from "../../helpers/content-parts.ts";
 import { readCounter } from "../../helpers/counter.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
@@ -58,6 +57,8 @@ const lists = z.object({
   data: z.array(z.object({ architecture: modalities })),
   models: z.array(modalities),
 });
+
+type RequestPage = NonNullable<BrowsingOptions["requestPage"]>;
 
 interface Setup {
   readonly answer?: (call: number) => VisionAnswer;

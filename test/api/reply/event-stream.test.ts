@@ -1,6 +1,5 @@
 import { Hono } from "hono";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { ApiEnv } from "../../../src/api/request/client.ts";
 import { sseResponse } from "../../../src/api/reply/event-stream.ts";
 import { type Consumer, createPushStream } from "../../../src/streams/push-stream.ts";
 import { countPendingTimers } from "../../helpers/pending-timers.ts";
@@ -57,7 +56,7 @@ async function stream() {
 
 /** A stream of what `produce` delivers. */
 async function respond(produce: (take: Consumer<string>) => Promise<void>) {
-  const app = new Hono<ApiEnv>();
+  const app = new Hono<{ Bindings: NonNullable<Parameters<typeof sseResponse>[0]["env"]> }>();
   const left: unknown[] = [];
   app.get("/", (c) => {
     return sseResponse(c, createPushStream(produce), {

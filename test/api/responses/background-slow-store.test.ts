@@ -4,7 +4,6 @@
  */
 import { describe, expect, test, vi } from "vitest";
 import { createMemoryStore, type Store } from "../../../src/index.ts";
-import { sleep } from "../../../src/streams/timers.ts";
 import { settled, useFakeTime } from "../../helpers/fake-time.ts";
 import { type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { consume } from "./consumer.ts";
@@ -17,6 +16,11 @@ const ANSWER = `<|channel|>final<|message|>Here:${WORDS}<|return|>`;
 const REQUEST = { model: MODEL, input: "Hi.", background: true };
 
 useFakeTime();
+
+const sleep = (ms: number) =>
+  new Promise<void>((resolve) => {
+    setTimeout(resolve, ms);
+  });
 
 /** A memory store whose operations take so long, and a record of its writes. */
 function slowStore(ms: number) {
@@ -50,7 +54,7 @@ function slowEngine(): ScriptedEngine {
     },
     async *complete(request, signal) {
       for await (const event of engine.complete(request, signal)) {
-        await sleep(TOKEN_MS, signal);
+        await sleep(TOKEN_MS);
         yield event;
       }
     },

@@ -1,7 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { ConversationStore } from "../../../src/api/responses/conversations.ts";
-import { createGuardedStore, type GuardedStore } from "../../../src/store/guarded-store.ts";
-import { createMemoryStore } from "../../../src/index.ts";
+import { createMemoryStore, type Store } from "../../../src/index.ts";
 import { useFakeTime } from "../../helpers/fake-time.ts";
 
 useFakeTime();
@@ -9,17 +8,20 @@ useFakeTime();
 const clock = () => performance.now();
 const EMPTY = { id: "conv_1", createdAt: 0, metadata: {}, items: [] };
 
-/** A store whose operations take 100 ms at most. `cancelled`: so many reads belong to requests that Workers cancel meanwhile. */
+/** A store whose changes take 200 ms at most. `cancelled`: the number of first reads that belong to cancelled requests. */
 async function conversationsWith({ cancelled }: { readonly cancelled: number }) {
-  const guarded = createGuardedStore(
-    createMemoryStore({ maxEntries: 10, maxBytes: 10_000, now: clock }),
-    { timeoutMs: 100, now: clock, onFailure: () => undefined, onRecovery: () => undefined },
-  );
+  const memory = createMemoryStore({ maxEntries: 10, maxBytes: 10_000, now: clock });
   let reads = 0;
-  const store: GuardedStore = {
-    ...guarded,
+  const store = {
+    maxEntryBytes: Infinity,
+    staleMs: 0,
+    paceMs: 0,
+    changeMs: 200,
     // Nothing of a cancelled request goes on: neither its promises nor its timers.
-    get: (key) => (reads++ < cancelled ? new Promise(() => {}) : guarded.get(key)),
+    get: (key: string) => (reads++ < cancelled ? new Promise<never>(() => {}) : memory.get(key)),
+    set: (...entry: Parameters<Store["set"]>) => memory.set(...entry),
+    delete: (key: string) => memory.delete(key),
+    check: () => Promise.resolve(),
   };
   const conversations = new ConversationStore({
     store,

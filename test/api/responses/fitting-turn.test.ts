@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { TokenCounts } from "../../../src/api/reply/shorten-history.ts";
-import type { HistoryItem } from "../../../src/api/responses/history-item.ts";
 import { truncateHistory } from "../../../src/api/responses/fitting-turn.ts";
+
+type HistoryItem = Parameters<typeof truncateHistory>[0][number];
+type TokenCounts = Parameters<typeof truncateHistory>[1];
 
 const param = "input";
 
@@ -46,7 +47,7 @@ const history = fc
   });
 
 /** Counts each item as one token. */
-const LENGTHS: TokenCounts<HistoryItem> = {
+const LENGTHS: TokenCounts = {
   prompt: async (items) => items.length,
   items: async (items) => items.length,
 };
@@ -67,7 +68,7 @@ describe("a history that is too long", () => {
     }));
     let counted = 0;
     let longest = 0;
-    const counts: TokenCounts<HistoryItem> = {
+    const counts: TokenCounts = {
       ...LENGTHS,
       async items(some) {
         longest = Math.max(longest, ++counted);
@@ -128,7 +129,7 @@ describe("a history that is too long", () => {
     }
     let prompts = 0;
     let counted = 0;
-    const counts: TokenCounts<HistoryItem> = {
+    const counts: TokenCounts = {
       async prompt(each) {
         prompts += 1;
         return each.length;
@@ -148,7 +149,7 @@ describe("a history that is too long", () => {
     const items = Array.from({ length: 100 }, (_, index): HistoryItem => {
       return { type: "message", role: "user", content: `${index}`, param };
     });
-    const counts: TokenCounts<HistoryItem> = {
+    const counts: TokenCounts = {
       ...LENGTHS,
       prompt: async (each) => each.length * 1.1,
     };

@@ -1,8 +1,9 @@
 /** Requests for approval are looked up in time that does not grow with their number. */
 import { expect, test } from "vitest";
-import type { HistoryItem } from "../../../src/api/responses/history-item.ts";
 import { approvedCalls } from "../../../src/api/responses/mcp-items.ts";
 import { toHistory } from "../../../src/api/responses/to-messages.ts";
+
+type HistoryItem = Parameters<typeof approvedCalls>[0][number];
 
 const NUMBER = 1000;
 
@@ -43,7 +44,7 @@ test("the prompt has each refused call once, and reads each request a few times"
   expect(counter.reads).toBeLessThan(5 * NUMBER);
 });
 
-test("so does the look-up of approved calls", () => {
+test("approved calls are found with a few reads of each request", () => {
   const { counter, items } = askedAndAnswered();
   expect(approvedCalls(items, [])).toEqual([]);
   expect(counter.reads).toBeLessThan(5 * NUMBER);

@@ -3,7 +3,6 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createMemoryStore, type Store } from "../../../src/index.ts";
-import type { SentResponse } from "../../../src/api/request/client.ts";
 import { appOf } from "../../helpers/app.ts";
 import { testSettings } from "../../helpers/gateway.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
@@ -221,9 +220,10 @@ describe("when the store is down", () => {
         store,
         writeAudit: (line) => audited.push(line),
       });
-      const listeners: ((sent: SentResponse) => void)[] = [];
+      type Listener = (sent: { bytes: number; isComplete: boolean }) => void;
+      const listeners: Listener[] = [];
       const body = JSON.stringify({ model: MODEL, input: "Hello!", stream });
-      const afterResponse = (listener: (sent: SentResponse) => void) => listeners.push(listener);
+      const afterResponse = (listener: Listener) => listeners.push(listener);
       const response = await app.request(
         "/v1/responses",
         { method: "POST", body },

@@ -1,6 +1,6 @@
 /** Requests to the Responses API without a server. Responses are checked by schema. */
+import type { AppDeps } from "../../../src/app.ts";
 import type { Engine, Store } from "../../../src/index.ts";
-import type { Shutdown } from "../../../src/models/shutdown.ts";
 import { appOf } from "../../helpers/app.ts";
 import {
   lazyGateway,
@@ -22,7 +22,7 @@ export interface ResponsesAppOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly store?: Store;
   readonly contextLength?: number;
-  readonly shutdown?: Shutdown;
+  readonly shutdown?: NonNullable<AppDeps["shutdown"]>;
   readonly now?: () => number;
   /** Monotonic. */
   readonly clock?: () => number;

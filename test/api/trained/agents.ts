@@ -1,6 +1,5 @@
 /** The tools of coding agents, as far as the mapping reads them, in the form of the gateway's functions. */
 import { fromPlainJson } from "../../../src/harmony/index.ts";
-import type { OfferedFunction } from "../../../src/api/request/offered-functions.ts";
 
 export interface AgentTool {
   readonly name: string;
@@ -151,7 +150,7 @@ export const OPENCODE: readonly AgentTool[] = [
   },
 ];
 
-export function toFunctions(tools: readonly AgentTool[]): OfferedFunction[] {
+export function toFunctions(tools: readonly AgentTool[]) {
   return tools.map(({ name, description, parameters }) => ({
     name,
     description,

@@ -1,12 +1,10 @@
 /** Coding agents in front of the gateway, each in its API: the model calls its own tools, the client gets calls of its tools. */
+import { hash } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { toPresets } from "../../../src/config/presets.ts";
 import { compileSchema } from "../../../src/json-schema/index.ts";
-import { createPromptRules } from "../../../src/config/key-setting.ts";
 import { createBrowsingApp, MODEL } from "../../helpers/browsing-app.ts";
-import { testSettings } from "../../helpers/gateway.ts";
 import { createRecordedApp } from "../../helpers/recorded-app.ts";
 import {
   type Script,
@@ -715,32 +713,33 @@ test("a strict tool never gets arguments that its schema rejects, however often 
 
 test("a preset decides for its name, and a key for itself", async () => {
   const presets = { agent: { model: MODEL, trainedTools: "direct" } };
-  const { engine, ask } = start([FINAL, FINAL], { settings: { trainedTools: "off", presets } });
-  await ask(opencode);
-  await ask(opencode, [], { model: "agent" });
+  const keys = ["on", "off", "other"].map((name) => ({ name, sha256: hash("sha256", name) }));
+  const [on, off, other] = keys;
+  const engine = scriptedEngine(() => FINAL);
+  const { send } = createBrowsingApp({
+    engine,
+    toolbox: {},
+    settings: {
+      trainedTools: "off",
+      presets,
+      keys: [{ ...on, trainedTools: "direct" }, { ...off, trainedTools: "off" }, other],
+    },
+  });
+  for (const { name } of keys) {
+    for (const model of [MODEL, "agent"]) {
+      const headers = { authorization: `Bearer ${name}` };
+      const body = JSON.stringify({ ...opencode.body([]), model });
+      const init = { method: "POST", headers, body };
+      await (await send(`http://localhost${opencode.path}`, init)).text();
+    }
+  }
   expect(engine.prompts.map((prompt) => prompt.includes("namespace container"))).toEqual([
+    true,
+    true,
+    false,
+    false,
     false,
     true,
-  ]);
-  const key = (name: string, trainedTools?: string) => ({
-    name,
-    sha256: `${name.length}`.padStart(64, "0"),
-    trainedTools,
-  });
-  const settings = testSettings({
-    presets,
-    keys: [key("on", "direct"), key("off", "off"), key("other")],
-  });
-  const rulesOf = createPromptRules(settings);
-  const [preset] = toPresets(settings);
-  expect(
-    ["on", "off", "other"].map((tenant) =>
-      [undefined, preset].map((each) => rulesOf(tenant, each).trainedTools),
-    ),
-  ).toEqual([
-    ["direct", "direct"],
-    ["off", "off"],
-    ["off", "direct"],
   ]);
 });
 
