@@ -12,7 +12,7 @@ const KEYS = [
 ];
 const NOW = Date.parse("2026-11-25T12:00:00Z");
 const CHAT = "/v1/chat/completions";
-/** Its clients may send the key in `x-api-key`, too. */
+/** A path whose clients may send the key in `x-api-key`, too. */
 const MESSAGES = "/v1/messages";
 
 const OUTPUT =

@@ -173,7 +173,7 @@ describe("Messages", () => {
     ["is empty", "<|channel|>final<|message|> <|return|>"],
     ["was cut off", { write: "<|channel|>final<|message|>They", finish: "length" }],
   ])("a summary that %s is null, and the whole prompt is answered", async (_, script) => {
-    // The model is asked once more for an answer after an empty one.
+    // The engine gets a second request for an answer after an empty one.
     const { anthropic, messagesOf, engine } = start([script, ANSWER]);
     const message = await anthropic.beta.messages.create(body());
     expect(message.content).toMatchObject([

@@ -164,7 +164,7 @@ describe("an API with its own key header and errors, which shares a path with ot
     expect(await (await ask("/v1/nothing", { headers: bearer })).json()).toMatchObject({
       error: { code: "unknown_url" },
     });
-    // Its key is not accepted there.
+    // The key header of one API is not accepted by another.
     expect((await ask("/v1/models", { headers: { "x-api-key": "hg-1" } })).status).toBe(401);
   });
 });

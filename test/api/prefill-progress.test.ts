@@ -1,4 +1,4 @@
-/** What clients of each API see while an engine works on a long prompt. */
+/** Clients of each API see the progress of an engine with a long prompt. */
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Engine } from "../../src/index.ts";
 import { startTestGateway } from "../helpers/gateway.ts";

@@ -1,4 +1,4 @@
-/** What people paste into the chat's fields for tools and schemas. */
+/** Text that people paste into the chat's fields for tools and schemas. */
 import { describe, expect, test } from "vitest";
 import { parseSchema, parseTools } from "../../web/chat/parse-fields.ts";
 

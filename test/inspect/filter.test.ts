@@ -74,7 +74,7 @@ describe("a filter", () => {
     ["since:30s", rowOf({}), false],
     ["backend:vllm-1 model:20b", rowOf({}), true],
     ["backend:x", rowOf({ backend: null }), false],
-    // What is no field is a word.
+    // A name that is no field is a word.
     ["constructor:x", rowOf({}), false],
     [">soon", rowOf({ words: "a >soon b" }), true],
   ])("%j", (text, row, isShown) => {

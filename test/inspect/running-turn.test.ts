@@ -1,4 +1,4 @@
-/** A page that looks at a running turn is sent what is new, once. */
+/** A page that reads a running turn receives each change once. */
 import { expect, test } from "vitest";
 import type { Engine } from "../../src/index.ts";
 import { addNews } from "../../web/inspect/merge-news.ts";
@@ -9,7 +9,7 @@ import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
 type TurnRecord = LoadedTurn["record"];
 
-/** Looks at the turn after every so many tokens. */
+/** Reads the changes of the turn after each group of `every` tokens. */
 async function lookAt(every: number, settings: object = {}) {
   let known: LoadedTurn | undefined;
   const sent: TurnRecord[] = [];

@@ -1,4 +1,4 @@
-/** What a request asks for and does not get is said. */
+/** Replies name each demand of a request that is not met. */
 import { describe, expect, test } from "vitest";
 import { BROWSER, createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -24,7 +24,7 @@ describe.each(CLIENTS)("$name: the headers name what is not served", (client) =>
     ["web_search", { model: `${MODEL}:online:high` }],
     ["web_search", { model: `${MODEL}:online`, ...WEB }],
     ["moderation, web_search", { plugins: [{ id: "moderation" }, { id: "web" }] }],
-    // Files are read without it, and one that is not says so in its place.
+    // Files are read without it, and a sentence replaces one that cannot be read.
     [null, { plugins: [{ id: "file-parser", pdf: { engine: "cloudflare-ai" } }] }],
     [null, { plugins: [{ id: "web", enabled: false }] }],
     [null, { plugins: [] }],

@@ -16,7 +16,7 @@ import {
   responsesReply,
 } from "../helpers/replies.ts";
 
-/** What a conversation consists of, in order. */
+/** The entries of a conversation, in order. */
 export type Entry =
   | { readonly type: "system" | "user"; readonly text: string }
   | {

@@ -1,4 +1,4 @@
-/** What a compaction block or item replaces leaves the prompt: all but the instructions and the user's words. */
+/** A compaction block or item replaces all of the prompt but the instructions and the user's words. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
@@ -134,7 +134,7 @@ describe("Responses", () => {
   });
 });
 
-/** Each of some 100 tokens. */
+/** Texts of about 100 tokens each. */
 const told = (count: number) =>
   Array.from({ length: count }, (_, at) => `Wish ${at}. ${"More and more. ".repeat(25)}`);
 /** Numbers of the wishes in a prompt. */

@@ -1,4 +1,4 @@
-/** An answer that the model begins and leaves empty: on each API it is opened once more, and a reply that stays empty says so. */
+/** An answer that the model begins and leaves empty: on each API it is opened once more, and a reply that stays empty names this. */
 import { expect, test } from "vitest";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";

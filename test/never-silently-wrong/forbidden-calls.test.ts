@@ -62,7 +62,7 @@ describe("a summary", () => {
     content: z.array(z.object({ type: z.string(), content: z.string() })),
   });
 
-  /** What the model reads in place of the conversation. */
+  /** The text that the model reads in place of the conversation. */
   async function continueFrom(
     post: (path: string, body: object) => Response | Promise<Response>,
     body: unknown,

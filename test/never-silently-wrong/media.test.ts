@@ -8,7 +8,7 @@ import { MODEL } from "./clients.ts";
 const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
 const IMAGE_URL = "data:image/png;base64,AA==";
 
-/** What the model reads instead. */
+/** The text that the model reads in place of media. */
 const NOTES = {
   image: "[image: this model cannot see images]",
   file: "[document: this model cannot read documents of this type]",

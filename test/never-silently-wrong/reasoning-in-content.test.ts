@@ -9,7 +9,7 @@ const QUESTION: Entry = { type: "user", text: "Weather?" };
 const CALL = { id: "c1", name: "get_weather", args: '{"city":"Paris"}' };
 const RESULT: Entry = { type: "result", id: "c1", text: "18 C" };
 
-/** What the prompt says from the first user message on: channel and text of each message. */
+/** The prompt from the first user message on: channel and text of each message. */
 async function told({ path, toBody }: Client, entries: readonly Entry[]): Promise<string[]> {
   const engine = scriptedEngine([ANSWER]);
   const { post } = createBrowsingApp({ engine, toolbox: {} });

@@ -17,12 +17,12 @@ interface Row {
   readonly choice: "any" | "named";
   readonly tools: readonly string[];
   readonly reasons: boolean;
-  /** What the engine writes, call after call. */
+  /** The output of the engine, call after call. */
   readonly writes: readonly string[];
   readonly reply: { readonly reasoning: string; readonly calls: readonly string[] };
-  /** What the gateway adds to the prompt after the first call of the engine. */
+  /** The text that the gateway adds to the prompt after the first call of the engine. */
   readonly added: readonly string[];
-  /** Where the engine has them. Undefined: it must have none. */
+  /** The constraints of the engine calls. Undefined: the engine must get none. */
   readonly constraints: readonly CompletionRequest["constraint"][] | undefined;
 }
 

@@ -17,7 +17,7 @@ const TOKYO = weather("c2", "Tokyo");
 const QUESTION: Entry = { type: "user", text: "Weather?" };
 const result = (id: string, text: string): Entry => ({ type: "result", id, text });
 
-/** What the prompt says after the first user message, without markers: author, recipient and text. */
+/** The prompt after the first user message, without markers: author, recipient and text. */
 function told(prompt: string | undefined): string[] {
   const messages = (prompt ?? "").split("<|start|>").slice(1, -1);
   return messages

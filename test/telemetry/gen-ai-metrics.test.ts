@@ -66,7 +66,7 @@ test("a turn is in each of them, in the conventions' buckets", async () => {
       `gen_ai_server_request_duration_seconds_bucket{${LABELS},le="1.28"} 1`,
       `gen_ai_server_time_to_first_token_seconds_bucket{${LABELS},le="0.1"} 0`,
       `gen_ai_server_time_to_first_token_seconds_bucket{${LABELS},le="0.25"} 1`,
-      // One second for ten tokens.
+      // Ten tokens after the first take one second.
       `gen_ai_server_time_per_output_token_seconds_bucket{${LABELS},le="0.1"} 1`,
       `gen_ai_client_token_usage_sum{${LABELS},gen_ai_token_type="input"} 100`,
       `gen_ai_client_token_usage_bucket{${LABELS},gen_ai_token_type="output",le="16"} 1`,

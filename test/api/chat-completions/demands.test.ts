@@ -28,7 +28,7 @@ const messages = [{ role: "user" as const, content: "hi" }];
 
 type Body = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "model" | "messages">;
 
-/** The same request plain and streamed, with the same completions. */
+/** Sends a request plain and streamed, with equal completions. */
 async function both(written: readonly Script[], body: Body) {
   scripts = [...written];
   const plain = await client.chat.completions.create({ model, messages, ...body });

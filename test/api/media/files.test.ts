@@ -129,7 +129,7 @@ describe.each(APIS)("$name", ({ path, file, inMessage, inResult, field }) => {
       expect.stringContaining(`${field}: the file cannot be read: ${why}`),
     ]);
     expect(refusing.engine.prompts).toEqual([]);
-    // Of a tool's result by default: the client repeats it.
+    // In a tool's result, a note replaces such a file by default: the client sends the result again.
     const { post, engine } = open();
     expect((await post(path, { model: MODEL, ...inResult([part]) })).status).toBe(200);
     expect(engine.prompts[0]).toContain(`[File a.pdf could not be read: ${why}. Tell the user.]`);

@@ -8,7 +8,7 @@ const options = { signal: never, isOutage };
 
 const create = (clock = () => 0) => new TenantCalls({ clock, maxRunning: 4, longestMs: 1000 });
 
-/** A call that ends when the test says so. */
+/** A call that the test ends. */
 function held() {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   return { call: () => promise, resolve, reject };
@@ -99,7 +99,7 @@ test("calls that never end hold their places only as long as a call may take", a
   await expect(early).rejects.toThrow("left");
 });
 
-test("nobody waits for the description of an image whose call never ends", async () => {
+test("the description of an image whose call never ends delays no other request", async () => {
   let now = 0;
   const descriptions = new ImageDescriptions({
     store: createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: () => 0 }),

@@ -1,6 +1,6 @@
 /**
- * What an engine with a prefix cache in blocks of 16 reads of a loop of 40 steps whose old results are cleared. docs/messages.md has
- * the figures.
+ * Tokens that an engine with a prefix cache in blocks of 16 processes in a loop of 40 steps whose old results are cleared.
+ * docs/messages.md has the figures.
  */
 import type Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";

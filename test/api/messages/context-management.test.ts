@@ -17,7 +17,7 @@ const read: Anthropic.Beta.BetaTool = {
 };
 const write: Anthropic.Beta.BetaTool = { ...read, name: "write" };
 
-/** A loop of so many steps, each with a result of its own. */
+/** A loop of steps, each with a result of its own. */
 function loop(
   steps: number,
   name: (step: number) => string = () => "read",

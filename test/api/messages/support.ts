@@ -3,7 +3,7 @@ import { createReasoningCipher } from "../../../src/store/reasoning-cipher.ts";
 
 export const MODEL = "openai/gpt-oss-20b";
 
-/** For the setting `sealingKeys`. */
+/** A key for the setting `sealingKeys`. */
 export const SEALING_KEY = Buffer.alloc(32, "k").toString("base64url");
 
 const cipher = createReasoningCipher({

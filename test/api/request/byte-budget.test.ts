@@ -8,7 +8,7 @@ afterEach(() => {
 
 const request = { signal: new AbortController().signal };
 
-/** Not the fake one. */
+/** The real `setImmediate`, beside the fake timers. */
 const nextTurn = setImmediate;
 
 const refusal = z.object({ status: z.number() });
@@ -70,7 +70,7 @@ describe("a budget of bytes", () => {
       errorType: "rate_limit_exceeded",
       retryAfter: 1,
     });
-    // It stood behind the refused one, and needs no room.
+    // The request waited behind the refused one, and needs no room.
     expect(await stateOf(next)).toBe("room");
     for (const tenant of ["b", "c", "d"]) await budget.reserve(tenant, 100, request);
     const all = budget.reserve("e", 1, request).catch((error: unknown) => error);

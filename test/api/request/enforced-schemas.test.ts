@@ -44,7 +44,7 @@ function tool(name: string, parameters: unknown, strict = false): object {
   return { type: "function", function: { name, parameters, strict } };
 }
 
-/** Each of these once caused a 500 without explanation after the answer had been generated. */
+/** Each of these schemas once caused a 500 without explanation after the answer had been generated. */
 const BROKEN: readonly (readonly [string, unknown, RegExp])[] = [
   ["a reference to nothing", { $ref: "#/$defs/none" }, /\/\$ref: .*leads nowhere/],
   ["a remote reference", { $ref: "https://example.com/s.json" }, /references are not fetched/],

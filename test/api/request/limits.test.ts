@@ -12,12 +12,12 @@ const LIMITS = {
   maxTools: 2,
 };
 
-/** A value in so many lists. */
+/** A value in nested lists. */
 function nested(levels: number, value: unknown = 1): unknown {
   return levels === 0 ? value : [nested(levels - 1, value)];
 }
 
-/** A list of so many values, itself included. */
+/** A list with this number of values, itself included. */
 function listOf(values: number): number[] {
   return Array(values - 1).fill(0);
 }

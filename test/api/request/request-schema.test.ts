@@ -48,7 +48,7 @@ test("a problem outside any field is reported for the whole request", () => {
   );
 });
 
-/** What was read, or the first issue, which is the one in the error. */
+/** The parsed body, or the first issue, which is the one in the error. */
 function read(schema: Parser<unknown>, body: unknown): unknown {
   const result = schema.safeParse(body, { error: describeExpected });
   return result.success ? { data: result.data } : { issue: result.error.issues[0] };

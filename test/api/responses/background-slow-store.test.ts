@@ -22,7 +22,7 @@ const sleep = (ms: number) =>
     setTimeout(resolve, ms);
   });
 
-/** A memory store whose operations take so long, and a record of its writes. */
+/** A memory store whose operations take `ms`, and a record of its writes. */
 function slowStore(ms: number) {
   const memory = createMemoryStore({ maxEntries: 10_000, maxBytes: 1e9, now: () => Date.now() });
   const writes: { readonly kind: string; readonly at: number }[] = [];

@@ -285,7 +285,7 @@ describe("through another gateway with the same store", () => {
     const id = await start(one);
     expect((await other.send("DELETE", `/v1/responses/${id}`)).status).toBe(200);
     open();
-    // Its place is free once it has ended.
+    // The place of a response is free once it has ended.
     const next = await eventually(() => start(one));
     expect((await one.send("GET", `/v1/responses/${id}`)).status).toBe(404);
     expect((await one.send("DELETE", `/v1/responses/${next}`)).status).toBe(200);

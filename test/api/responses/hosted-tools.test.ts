@@ -181,7 +181,7 @@ describe("a client's function call in between", () => {
     expect(next.output_text).toBe(cited);
     expect(calledIn(engine)).toEqual(["browser.search", "browser.open"]);
     expect(engine.prompts.at(-1)).toContain("[1] Policy rate (https://files.example/rates.md)");
-    // As the model wrote it, so that the engine's prefix cache is used.
+    // The prompt has the call as the model wrote it, so that the engine's prefix cache is used.
     expect(engine.prompts[2]?.startsWith(engine.prompts[1] ?? "?")).toBe(true);
   });
 

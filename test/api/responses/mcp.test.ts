@@ -369,7 +369,7 @@ describe("approvals", () => {
     expect(engine.prompts[1]?.startsWith(engine.prompts[0] ?? "?")).toBe(true);
     expect(engine.prompts[1]).toContain("I look it up.");
 
-    // It is not listed again, and keeps its position.
+    // The server is not listed again, and keeps its position.
     const third = await other.client.responses.create({
       model: MODEL,
       previous_response_id: next.id,

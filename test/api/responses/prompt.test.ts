@@ -232,7 +232,7 @@ const TOOLS = [
 describe("options of a request", () => {
   test("tools are in the developer message, with schemas as the client wrote them", async () => {
     const engine = scriptedEngine([HI]);
-    // As text: `JSON.parse` would move the key that looks like an integer to the front, and change the spelling of 1.0.
+    // The body is text: `JSON.parse` would move the key that looks like an integer to the front, and change the spelling of 1.0.
     const parameters =
       '{"type":"object","properties":{"b":{"type":"number","default":1.0},"1":{"type":"string"}}}';
     const tools = `[{"type":"function","name":"f","description":"Does it.","parameters":${parameters}},{"type":"function","name":"g"}]`;

@@ -68,7 +68,7 @@ describe.skipIf(!HAS_REDIS)(
   },
 );
 
-/** For `JSON.stringify`: leaves out what the SDK adds. */
+/** A replacer for `JSON.stringify` that leaves out a member, which the SDK has added. */
 function without(name: string) {
   return (key: string, value: unknown) => (key === name ? undefined : value);
 }

@@ -394,7 +394,7 @@ describe("large conversations", () => {
     expect(await errorOf(await answer(3))).toMatchObject(tooMany(6));
     expect((await add(1)).status).toBe(200);
     expect((await answer(1)).status).toBe(200);
-    // With its answer, it has six.
+    // With its answer, the conversation has six items.
     expect(await errorOf(await answer(1))).toMatchObject(tooMany(7));
     const made = await app.send("POST", "/v1/conversations", { items: itemsOf(6) });
     expect(await errorOf(made)).toMatchObject({ status: 400, param: "items" });

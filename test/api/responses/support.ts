@@ -12,7 +12,7 @@ import {
 import { consume } from "./consumer.ts";
 import { type ResponseObject, responseObject } from "./schemas.ts";
 
-/** For settings that want one. */
+/** A key for the setting `sealingKeys`. */
 export const SEALING_KEY = "a".repeat(43);
 
 export const MODEL = "openai/gpt-oss-20b";

@@ -476,7 +476,7 @@ describe.each(AGENTS)("$name", (agent) => {
   );
 });
 
-/** What a model may write as arguments: right ones, almost right ones, and others. */
+/** Arguments that a model may write: right ones, almost right ones, and others. */
 const number = fc.oneof(fc.integer({ min: -2, max: 2000 }), fc.constantFrom(1.5, "1", null, 1e21));
 const word = fc.oneof(
   fc.string({ unit: "binary" }),
@@ -578,7 +578,7 @@ test("a search by half of its name is the search (of the run's 60 calls, one)", 
   expect((await ask(opencode)).calls).toMatchObject([
     { name: "grep", args: '{"path":"django/db/models/sql","pattern":"get_order_by"}' },
   ]);
-  // Its arguments are not those of the search.
+  // The arguments of this call are not those of the search.
   expect((await ask(opencode)).calls).toMatchObject([
     { name: "browser.search", args: '{"cursor":1}' },
   ]);

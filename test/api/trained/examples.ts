@@ -49,7 +49,7 @@ const LIST = "repo_browser.list_dir";
 const PATCH = "repo_browser.apply_patch";
 const HUNK = '*** Begin Patch\n*** Update File: a\n@@\n-x "\\\n+y\n*** End Patch\n';
 
-// One row in a line, however long.
+// Each row is one line, however long.
 // oxfmt-ignore
 export const AGENTS: readonly Agent[] = [
   {

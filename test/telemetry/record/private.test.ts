@@ -76,7 +76,7 @@ describe.each([
       await send(app, path, body, OFF);
       expect(await seen(app)).not.toMatch(SECRET);
       expect(app.entries[0]?.summary()).toMatchObject({ tenant: "anonymous", model: MODEL });
-      // The same without the header shows that the words would be found.
+      // A request without the header shows that the words would be found.
       await send(app, path, body);
       expect(JSON.stringify(await app.records())).toMatch(SECRET);
     },
