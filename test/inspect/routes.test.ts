@@ -159,6 +159,18 @@ test("a turn is served with the texts of its tokens, and as a file that loads no
   expect((await get("/inspect/api/turns/99")).status).toBe(404);
 });
 
+test.each(["{", "7", '{"prompt":true}'])(
+  "a turn is served as a whole to a page whose position is no position: %s",
+  async (since) => {
+    const { recorded, get } = createInspected();
+    await (await recorded.post("/v1/chat/completions", HELLO)).text();
+    const path = "/inspect/api/turns/1";
+    const whole: unknown = await (await get(path)).json();
+    const served = await get(`${path}?since=${encodeURIComponent(since)}`);
+    expect(await served.json()).toEqual(whole);
+  },
+);
+
 test("the file of a long turn is sent in chunks", async () => {
   const long = `<|channel|>final<|message|>${"token ".repeat(8000)}<|return|>`;
   const { recorded, get } = createInspected(

@@ -335,7 +335,7 @@ test("reading many small files pauses for others, and ends at a pause if the cli
   let pauses = 0;
   const pause = () => {
     pauses += 1;
-    if (pauses === 3) abort.abort(new Error("left"));
+    if (pauses === 8) abort.abort(new Error("left"));
     return Promise.resolve();
   };
   const engine = scriptedEngine(() => ANSWER);
@@ -350,7 +350,7 @@ test("reading many small files pauses for others, and ends at a pause if the cli
     body: JSON.stringify({ model: MODEL, ...CHAT.inMessage(parts) }),
   });
   expect(response.status).toBe(499);
-  expect(pauses).toBe(3);
+  expect(pauses).toBe(8);
   expect(engine.requests).toEqual([]);
 });
 
