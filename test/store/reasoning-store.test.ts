@@ -23,10 +23,9 @@ function createToyCipher(secret: string): Deps["cipher"] {
     async open(sealed, { tenant, purpose }) {
       const json = Buffer.from(sealed, "base64url").toString();
       if (!json.startsWith("[")) return { opened: false, reason: "malformed" };
-      const [by, ...bound]: string[] = JSON.parse(json);
-      if (by !== secret) return { opened: false, reason: "unknown-key" };
-      const [of, as, text = ""] = bound;
-      return of === tenant && as === purpose
+      const [key, owner, kind, text = ""]: string[] = JSON.parse(json);
+      if (key !== secret) return { opened: false, reason: "unknown-key" };
+      return owner === tenant && kind === purpose
         ? { opened: true, text }
         : { opened: false, reason: "not-authentic" };
     },

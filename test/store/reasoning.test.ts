@@ -19,7 +19,7 @@ function serve(options: Partial<ResponsesAppOptions> = {}) {
   };
 }
 
-/** A store in which each read gives this. */
+/** A store with this read, whose writes succeed. */
 function reading(get: Store["get"], more: Partial<Store> = {}): Store {
   return { get, set: async () => true, delete: async () => {}, ...more };
 }
