@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "v
 
 import { createFetchTransport, EngineError, type Transport } from "../../src/index.ts";
 import type { TransportRequest, TransportResponse } from "../../src/engines/transport.ts";
-import { createUndiciTransport } from "../../src/node/engine-http/undici-transport.ts";
+import { createUndiciTransport } from "../../src/node/index.ts";
 import {
   type FakeExchange,
   type FakeUpstream,
