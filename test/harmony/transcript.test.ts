@@ -214,6 +214,12 @@ test("any ids are read in lenient mode", () => {
   );
 });
 
+test("a header without an author has the role of the prompt", () => {
+  const text = "<|message|>Hi<|end|>";
+  const { messages } = parseConversation(text, { mode: "lenient", role: "user" });
+  expect(messages).toEqual([{ role: "user", content: "Hi" }]);
+});
+
 test("the parts of canonical messages are read back", () => {
   const read = golden.flatMap((line) => {
     const { messages } = toConversation(line.conversationText);

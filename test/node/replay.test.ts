@@ -138,6 +138,19 @@ test("a call of a trained tool is converted again, and one that was explained to
   expect(comparison.same).toEqual(expect.arrayContaining(["prompt", "parts", "answer"]));
 });
 
+test("a tool that was shown under another name has it again", async () => {
+  const call = ' to=functions.run_python<|channel|>commentary json<|message|>{"code":"1"}<|call|>';
+  const app = createRecordedApp({
+    engine: scriptedEngine([call]),
+    settings: { nameShield: "on" },
+  });
+  const tools = [{ type: "function", function: { name: "python" } }];
+  await (await app.post("/v1/chat/completions", { ...HELLO, tools })).text();
+  const comparison = await compareAgain(app);
+  expect(comparison.differences).toEqual([]);
+  expect(comparison.same).toEqual(expect.arrayContaining(["prompt", "parts", "answer"]));
+});
+
 test("a file can set nothing of the gateway but how its turn was steered", async () => {
   const withoutAnswer = "<|channel|>analysis<|message|>Hm.<|return|>";
   const engine = scriptedEngine([withoutAnswer, "Hello<|return|>"]);

@@ -504,8 +504,9 @@ describe("connections of a key", () => {
   });
 
   test("are limited in number, with the limit as reason", async () => {
-    const { app, connect } = createKeyed({ maxSocketsPerKey: 1 });
+    const { app, connect } = createKeyed({ maxSocketsPerKey: 2 });
     const { leave } = await connect(bearer("a"));
+    await connect(bearer("a"));
     const upgrade = async (key: string) => {
       const headers = { ...bearer(key).headers, upgrade: "websocket" };
       const response = await app.request("/v1/responses", { headers });
@@ -514,7 +515,7 @@ describe("connections of a key", () => {
     expect(await upgrade("a")).toEqual([
       429,
       expect.stringContaining(
-        "This key has reached its limit of 1 open WebSockets. Close one, or send the request with POST.",
+        "This key has reached its limit of 2 open WebSockets. Close one, or send the request with POST.",
       ),
     ]);
     expect(await upgrade("b")).toEqual([200, ""]);

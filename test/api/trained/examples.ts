@@ -83,6 +83,7 @@ export const AGENTS: readonly Agent[] = [
       [OPEN, '{"path":"/a"}', "Read", '{"file_path":"/a"}'],
       [OPEN, '{"path":"/a","line_start":1980,"line_end":2020}', "Read", '{"file_path":"/a","offset":1980,"limit":41}'],
       [OPEN, '{"path":"/a","line_start":7}', "Read", '{"file_path":"/a","offset":7}'],
+      [OPEN, '{"path":"/a","line_start":1,"line_end":1}', "Read", '{"file_path":"/a","offset":1,"limit":1}'],
       [OPEN, '{"path":"/a","line_end":7}', "Read", '{"file_path":"/a","limit":7}'],
       [OPEN, '{"path":"/a","line_start":3,"line_end":-1}', "Read", '{"file_path":"/a","offset":3}', "there"],
       [OPEN, '{"path":"/a","line_start":1,"line_end":9,"line_numbers":true}', "Read", '{"file_path":"/a","offset":1,"limit":9}', "there", "line_numbers: left out"],
