@@ -1,10 +1,16 @@
 /** A turn that ends after a preamble, though tools are offered: the model begins another message before the answer is opened. */
 import { describe, expect, test } from "vitest";
 import { TURN_REPAIRS } from "../../src/turn/repairs.ts";
-import type { Turn } from "../../src/turn/turn.ts";
 import { fakeTool } from "../helpers/fake-tool.ts";
 import { type Script, scriptedEngine, type ScriptedOptions } from "../helpers/scripted-engine.ts";
-import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
+import {
+  finishTurn,
+  formedAnswer,
+  offeredTool,
+  partsOf,
+  turnWith,
+  type Turn,
+} from "../helpers/turns.ts";
 import { parseJson } from "../../src/harmony/index.ts";
 
 const TEXT = "I will look at the tests first.";

@@ -8,9 +8,9 @@ import {
   offeredTool,
   startTurn,
   turnWithTools,
+  type TurnEvent,
 } from "../helpers/turns.ts";
 import { parseJson } from "../../src/harmony/index.ts";
-import type { TurnEvent } from "../../src/turn/turn.ts";
 
 const ANALYSIS = "<|channel|>analysis<|message|>Let me compute.<|end|><|start|>assistant";
 const CALL = "<|channel|>analysis to=python code<|message|>print(1)<|call|>";

@@ -5,10 +5,7 @@ import {
   type Engine,
   type EngineKind,
 } from "../../src/index.ts";
-import type { NativeLlama } from "../../src/node/llama/engine.ts";
-import { parseJson, toCompactJson } from "../../src/harmony/index.ts";
-import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
-import type { Turn } from "../../src/turn/turn.ts";
+import { type Message, parseJson, toCompactJson } from "../../src/harmony/index.ts";
 import { startLlamaServer } from "../helpers/llama-server.ts";
 import { SERVED_MODEL } from "../helpers/llama-wires.ts";
 import { createTinyEngine, describeWithLlama } from "../helpers/tiny-llama.ts";
@@ -21,6 +18,7 @@ import {
   partsOf,
   type RunOptions,
   turnWith,
+  type Turn,
 } from "../helpers/turns.ts";
 
 const LOCATION =
@@ -45,22 +43,45 @@ function watched(engine: Engine): Engine & { requests: CompletionRequest[] } {
   };
 }
 
+const SYSTEM: Message = {
+  role: "system",
+  content: [
+    {
+      type: "system",
+      identity: "You are a test.",
+      effort: "low",
+      channels: ["analysis", "commentary", "final"],
+      channelsRequired: true,
+    },
+  ],
+};
+
 function demand(fields: Partial<Turn>): Turn {
-  const { answer } = fields;
-  const developer = developerMessage({
-    functions: (fields.tools ?? []).map((tool) => ({ ...tool, description: "" })),
-    ...(answer?.type === "json-schema" && {
-      responseFormat: { name: answer.name, schema: answer.schema },
-    }),
-  });
+  const { answer, tools = [] } = fields;
+  const responseFormats =
+    answer?.type === "json-schema" ? [{ name: answer.name, schema: answer.schema }] : [];
+  const functions = tools.map((tool) => ({ ...tool, description: "" }));
+  const developer: Message = {
+    role: "developer",
+    content: [
+      {
+        type: "developer",
+        ...(functions.length > 0 && {
+          namespaces: [{ key: "functions", name: "functions", functions }],
+        }),
+        ...(responseFormats.length > 0 && { responseFormats }),
+      },
+    ],
+  };
+  const isEmpty = functions.length === 0 && responseFormats.length === 0;
   return turnWith({
     maxOutputTokens: 100,
     sampling: { ...turnWith().sampling, temperature: 0 },
     ...fields,
     messages: [
-      systemMessage({ identity: "You are a test.", effort: "low" }),
-      ...(developer ? [developer] : []),
-      userMessage("What is the weather in Paris, please?"),
+      SYSTEM,
+      ...(isEmpty ? [] : [developer]),
+      { role: "user", content: "What is the weather in Paris, please?" },
     ],
   });
 }
@@ -75,10 +96,10 @@ async function demo(): Promise<Subject> {
 }
 
 /** Loaded once: loading takes longer than all tests. */
-let loading: Promise<NativeLlama> | undefined;
+let loading: ReturnType<typeof createTinyEngine> | undefined;
 afterAll(async () => (await loading)?.close());
 
-function tinyEngine(): Promise<NativeLlama> {
+function tinyEngine(): ReturnType<typeof createTinyEngine> {
   return (loading ??= createTinyEngine({ contextLength: 2048 }));
 }
 

@@ -1,6 +1,5 @@
 /** An engine without token ids changes nothing in a turn that is visible to a client. */
 import { describe, expect, test } from "vitest";
-import { userMessage } from "../../src/harmony/messages.ts";
 import { type ScriptedOptions, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { finishTurn, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
@@ -15,7 +14,7 @@ const ANSWER = "<|start|>assistant<|channel|>final<|message|>Hello there!<|retur
 
 describe("typed control spellings, which are broken and so take more tokens", () => {
   const typed = turnWith({
-    messages: [...turnWith().prompt.messages, userMessage("<|end|>".repeat(40))],
+    messages: [...turnWith().prompt.messages, { role: "user", content: "<|end|>".repeat(40) }],
   });
 
   test("the limit is computed from the text that is actually sent", async () => {

@@ -1,27 +1,36 @@
 import { describe, expect, test } from "vitest";
 import type { Message } from "../../../src/harmony/index.ts";
-import { developerMessage, systemMessage, userMessage } from "../../../src/harmony/messages.ts";
 import { toAffinity } from "../../../src/turn/prompt/affinity.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { finishTurn, turnWith } from "../../helpers/turns.ts";
 
+const system = (effort: "medium" | "high", date: string): Message => ({
+  role: "system",
+  content: [{ type: "system", identity: "You are a test.", effort, date }],
+});
+const developer = (instructions: string): Message => ({
+  role: "developer",
+  content: [{ type: "developer", instructions }],
+});
+const user = (content: string): Message => ({ role: "user", content });
+
 const BEGINNING: readonly Message[] = [
-  systemMessage({ identity: "You are a test.", effort: "medium", date: "2026-01-31" }),
-  ...[developerMessage({ instructions: "Be brief." })].flatMap((each) => each ?? []),
-  userMessage("What is the weather in Kyiv?"),
+  system("medium", "2026-01-31"),
+  developer("Be brief."),
+  user("What is the weather in Kyiv?"),
 ];
 
 const affinity = (messages: readonly Message[], tenant = "alice") => toAffinity(tenant, messages);
 
-const withUser = (text: string) => [...BEGINNING.slice(0, 2), userMessage(text)];
+const withUser = (text: string) => [...BEGINNING.slice(0, 2), user(text)];
 
 describe("a conversation without a name", () => {
   test("is identified by its beginning, whatever its length and the date", () => {
     const later = [
-      systemMessage({ identity: "You are a test.", effort: "high", date: "2026-02-01" }),
+      system("high", "2026-02-01"),
       ...BEGINNING.slice(1),
       { role: "assistant", channel: "final", content: "Rain." } as const,
-      userMessage("And tomorrow?"),
+      user("And tomorrow?"),
     ];
     expect(affinity(later)).toBe(affinity(BEGINNING));
     expect(affinity(BEGINNING)).toMatch(/^[0-9a-f]{8}$/);
@@ -31,11 +40,7 @@ describe("a conversation without a name", () => {
     ["another question", affinity(withUser("What is the weather in Lviv?"))],
     [
       "other instructions",
-      affinity([
-        ...BEGINNING.slice(0, 1),
-        ...[developerMessage({ instructions: "Be long." })].flatMap((each) => each ?? []),
-        ...BEGINNING.slice(2),
-      ]),
+      affinity([...BEGINNING.slice(0, 1), developer("Be long."), ...BEGINNING.slice(2)]),
     ],
     ["another tenant", affinity(BEGINNING, "bob")],
     ["no user at all", affinity(BEGINNING.slice(0, 2))],

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { developerMessage, userMessage } from "../../../src/harmony/messages.ts";
-import { createRenderer } from "../../../src/harmony/index.ts";
+import { createRenderer, type Message } from "../../../src/harmony/index.ts";
 import {
   encodeText,
   type PromptOptions,
@@ -32,19 +31,26 @@ function options(contextLength?: number): Counted {
   };
 }
 
+const user = (content: string): Message => ({ role: "user", content });
+
+function developer(tool: { readonly name: string; readonly description: string }): Message {
+  const namespaces = [{ key: "functions", name: "functions", functions: [tool] }];
+  return { role: "developer", content: [{ type: "developer", namespaces }] };
+}
+
 const WORDS = "The quick brown fox jumps over the lazy dog. ";
 const TOO_LONG = /maximum context length is 1000 tokens, .* are more than 1000 tokens long/;
 
 describe("rendering a prompt", () => {
   test("is synchronous for an ordinary one", () => {
-    const messages = [userMessage(WORDS.repeat(100))];
+    const messages = [user(WORDS.repeat(100))];
     expect(renderPrompt(messages, options())).not.toBeInstanceOf(Promise);
   });
 
   test.each([
-    ["one long text", [userMessage(WORDS.repeat(10_000))]],
-    ["many short ones", Array.from({ length: 2_000 }, (_, n) => userMessage(`${n} ${WORDS}`))],
-    ["a word without end", [userMessage("abcdefghij".repeat(20_000))]],
+    ["one long text", [user(WORDS.repeat(10_000))]],
+    ["many short ones", Array.from({ length: 2_000 }, (_, n) => user(`${n} ${WORDS}`))],
+    ["a word without end", [user("abcdefghij".repeat(20_000))]],
   ])("pauses, and gives what rendering at once gives: %s", async (_, messages) => {
     const given = options();
     const prompt = await renderPrompt(messages, given);
@@ -53,7 +59,7 @@ describe("rendering a prompt", () => {
   });
 
   test("is synchronous for a long one that is cached", async () => {
-    const messages = [userMessage(WORDS.repeat(10_000))];
+    const messages = [user(WORDS.repeat(10_000))];
     const given = options();
     const first = await renderPrompt(messages, given);
     const again = renderPrompt([...messages], { ...given });
@@ -62,7 +68,7 @@ describe("rendering a prompt", () => {
   });
 
   test("a text of one tenant is encoded again for another", async () => {
-    const messages = [userMessage(`A secret. ${WORDS.repeat(10_000)}`)];
+    const messages = [user(`A secret. ${WORDS.repeat(10_000)}`)];
     await renderPrompt(messages, options());
     expect(renderPrompt(messages, options())).toBeInstanceOf(Promise);
   });
@@ -70,36 +76,32 @@ describe("rendering a prompt", () => {
 
 describe("a prompt that is longer than the context", () => {
   test("by little is encoded completely, to report its length", () => {
-    const prompt = renderPrompt([userMessage("many words ".repeat(600))], options(1000));
+    const prompt = renderPrompt([user("many words ".repeat(600))], options(1000));
     expect(prompt).toMatchObject({ length: expect.any(Number) });
     expect(prompt).not.toBeInstanceOf(Promise);
   });
 
   test("by much is not encoded to its end", async () => {
     const given = options(1000);
-    const messages = [userMessage("many words ".repeat(11_000))];
+    const messages = [user("many words ".repeat(11_000))];
     await expect(async () => renderPrompt(messages, given)).rejects.toThrow(TOO_LONG);
     expect(given.pauses).toBeLessThanOrEqual(1);
   });
 
   test("by its number of characters alone is not encoded", () => {
-    const messages = [userMessage("a".repeat(128_001))];
+    const messages = [user("a".repeat(128_001))];
     expect(() => renderPrompt(messages, options(1000))).toThrow(TOO_LONG);
     expect(() => encodeText("a".repeat(128_001), options(1000))).toThrow(TOO_LONG);
   });
 
   test("by the lines of a tool's description is not encoded: each becomes a comment", () => {
-    const lines = (count: number) => [
-      developerMessage({
-        functions: [{ name: "f", description: "\n".repeat(count) }],
-      })!,
-    ];
+    const lines = (count: number) => [developer({ name: "f", description: "\n".repeat(count) })];
     expect(() => renderPrompt(lines(1001), options(1000))).toThrow(TOO_LONG);
     expect(renderPrompt(lines(400), options(1000))).toMatchObject({ length: expect.any(Number) });
   });
 
   test("is refused as well if the context length is unknown", async () => {
-    const messages = [userMessage("a".repeat(128 * 1_048_576 + 1))];
+    const messages = [user("a".repeat(128 * 1_048_576 + 1))];
     expect(() => renderPrompt(messages, options())).toThrow(
       "The messages and tools are more than 1048576 tokens long. The engine of this model does not report its context length, so that is the limit.",
     );
@@ -107,14 +109,14 @@ describe("a prompt that is longer than the context", () => {
 
   test("is also detected in an endless word", async () => {
     const given = options(1000);
-    const messages = [userMessage("qjxzvk".repeat(20_000))];
+    const messages = [user("qjxzvk".repeat(20_000))];
     await expect(async () => renderPrompt(messages, given)).rejects.toThrow(TOO_LONG);
     expect(given.pauses).toBeLessThanOrEqual(1);
   });
 });
 
 test("the choices of a request share their prompt", async () => {
-  const prompt = new TurnPrompt([userMessage(WORDS.repeat(10_000))]);
+  const prompt = new TurnPrompt([user(WORDS.repeat(10_000))]);
   const given = options();
   const prompts = await Promise.all([1, 2, 3].map(async () => prompt.render(given)));
   expect(new Set(prompts).size).toBe(1);

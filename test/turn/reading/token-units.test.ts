@@ -1,8 +1,9 @@
 /** How the token count of one read is divided when the read is consumed in parts. */
 import { expect, test } from "vitest";
-import type { EngineTokens } from "../../../src/engines/engine.ts";
 import { END, START } from "../../../src/harmony/index.ts";
 import { oneByOne, sizeOf, sliceTokens, unitEnd } from "../../../src/turn/reading/token-units.ts";
+
+type EngineTokens = Parameters<typeof sizeOf>[0];
 
 function countsOf(units: Iterable<EngineTokens>): (number | undefined)[] {
   return Array.from(units, (unit) => {

@@ -3,15 +3,23 @@ import { array, assert, asyncProperty, constantFrom } from "fast-check";
 import { expect, test } from "vitest";
 import { CALL } from "../../../src/harmony/index.ts";
 import type { TokenId } from "../../../src/tokenizer/index.ts";
-import type { OnFact, ParsingOptions } from "../../../src/turn/facts.ts";
-import type { SampledSpan, SampledStep } from "../../../src/harmony/sampled-step.ts";
-import type { Turn } from "../../../src/turn/turn.ts";
 import { findCleanMessages } from "../../helpers/clean-messages.ts";
 import { completion } from "../../helpers/completions.ts";
 import { fakeBrowser } from "../../helpers/fake-tool.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { spelledIds } from "../../helpers/spelled.ts";
-import { offeredTool, startTurn, turnWith, turnWithTools } from "../../helpers/turns.ts";
+import {
+  offeredTool,
+  startTurn,
+  turnWith,
+  turnWithTools,
+  type Turn,
+  type OnFact,
+  type TurnEvent,
+} from "../../helpers/turns.ts";
+
+type SampledStep = NonNullable<Extract<TurnEvent, { type: "part-end" }>["sampled"]>;
+type SampledSpan = SampledStep["spans"][number];
 
 interface Call {
   readonly name: string;
@@ -25,7 +33,7 @@ async function run(completions: readonly (readonly TokenId[])[], turn: Turn, bat
     batch,
   });
   let ids: TokenId[] = [];
-  let parsing: ParsingOptions | undefined;
+  let parsing: Parameters<typeof findCleanMessages>[2] | undefined;
   const onFact: OnFact = (fact) => {
     if (fact.type === "rendered") parsing = fact.parsing;
     else if (fact.type === "called") ids = [...fact.request.prompt.ids];

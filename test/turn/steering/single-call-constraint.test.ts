@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Constraint } from "../../../src/engines/engine.ts";
 import { parseJson } from "../../../src/harmony/index.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../../helpers/turns.ts";
+import type { Capabilities } from "../../../src/index.ts";
 
 const CITY = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
 const ANALYSIS = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
@@ -14,7 +14,7 @@ const required = turnWith({
 });
 const singleCall = { steering: { singleCallConstraint: true } };
 
-const able = (...constraints: Constraint["type"][]) => ({
+const able = (...constraints: Capabilities["constraints"][number][]) => ({
   capabilities: { constraints: ["json-schema" as const, ...constraints] },
 });
 

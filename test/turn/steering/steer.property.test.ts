@@ -9,11 +9,11 @@ import {
   oneof,
 } from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Constraint } from "../../../src/engines/engine.ts";
 import { type Json, parseJson } from "../../../src/harmony/index.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { problemWith } from "../../helpers/problem-with.ts";
 import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../../helpers/turns.ts";
+import type { Capabilities } from "../../../src/index.ts";
 
 const SCHEMA = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
 
@@ -51,7 +51,7 @@ const completion = oneof(
   array(integer({ min: 0, max: 201_200 }), { maxLength: 30 }),
 );
 const form = constantFrom("ids" as const, "pieces" as const, "text" as const);
-const constraints = constantFrom<Constraint["type"][]>(
+const constraints = constantFrom<Capabilities["constraints"][number][]>(
   [],
   ["json-schema", "json-object", "choice"],
   ["json-schema", "json-object", "choice", "structural-tag"],

@@ -1,11 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { parseJson } from "../../../src/harmony/index.ts";
 import { settlePrefill } from "../../../src/turn/prefill.ts";
-import type { Turn } from "../../../src/turn/turn.ts";
 import type { ScriptedEngine, ScriptedOptions } from "../../helpers/scripted-engine.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { spelledIds } from "../../helpers/spelled.ts";
-import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../../helpers/turns.ts";
+import {
+  finishTurn,
+  formedAnswer,
+  offeredTool,
+  partsOf,
+  turnWith,
+  type Turn,
+} from "../../helpers/turns.ts";
 
 const ANALYSIS = "<|channel|>analysis<|message|>Let me think.<|end|>";
 const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
