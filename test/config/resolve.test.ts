@@ -64,7 +64,7 @@ test("the first of several values wins", () => {
   expect(resolveSettings(values, { public: false })).toMatchObject({ port: 1, host: "localhost" });
 });
 
-describe("a wrong value names its source and what was expected", () => {
+describe("a wrong value is named with its source and the expected form", () => {
   test.each<[string, Record<string, unknown>, string]>([
     [
       "a number with letters",

@@ -171,7 +171,7 @@ test("work that outlasts a request is handed to the context of a Worker", async 
   await Promise.all(waiting);
 });
 
-test("closing waits for an answer, and refuses what comes after", async () => {
+test("closing waits for an answer, and refuses later requests", async () => {
   const gateway = createGateway({ engine: "demo" });
   const response = await gateway.fetch(post("/v1/chat/completions", { ...HELLO, stream: true }));
   const text = response.text();

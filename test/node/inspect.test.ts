@@ -30,7 +30,7 @@ const request = fileWith(
 );
 
 describe("render", () => {
-  test("prints the prompt, its length, and what was dropped and why", async () => {
+  test("prints the prompt, its length, and the dropped messages with the reason", async () => {
     const printed = await outputOf("render", [request, "--date", "2026-01-31", "--no-color"]);
     expect(printed).toMatch(/^<\|start\|>system<\|message\|>.*Current date: 2026-01-31/s);
     expect(printed).toContain("two <\\|end|><|end|><|start|>assistant\n\n");
@@ -107,7 +107,7 @@ describe("render", () => {
     expect(dropped).toEqual([{ index: 2, finishedBy: 3, text: "old reasoning" }]);
   });
 
-  test("refuses what the API would refuse, with the field's name", async () => {
+  test("refuses requests that the API would refuse, with the field's name", async () => {
     const wrong = fileWith('{"messages":[{"role":"robot"}]}');
     const { errors } = await runCommand(["render", wrong]);
     expect(errors).toMatch(/messages\[0\]\.role/);

@@ -46,7 +46,7 @@ test("a body that was kept beside the request is read", async () => {
   expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("Fine.")]);
 });
 
-test("a request whose body a handler has read says the same", async () => {
+test("a request whose body a handler has read gets the same sentence", async () => {
   const gateway = createGateway({ engine: "demo" });
   const request = new Request("http://localhost/v1/chat/completions", {
     method: "POST",

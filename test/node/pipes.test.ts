@@ -121,7 +121,7 @@ describe("control characters that a terminal would obey are spelled", () => {
     );
   });
 
-  test("S29: parse with colours spells what the model wrote", async () => {
+  test("S29: parse with colours spells control characters of the model", async () => {
     const file = fileOf("osc.txt", "<|channel|>final<|message|>\u001B]0;x\u0007\u001B[8m\u202E");
     expect((await runCommand(["parse", join(folder, file), "--color"])).printed).toContain(
       String.raw`\u001b]0;x\u0007\u001b[8m\u202e`,

@@ -66,7 +66,7 @@ describe.skipIf(!HAS_POSTGRES)("PostgreSQL (skipped where PostgreSQL is not inst
     expect(await store.get("a")).toBe("1");
   });
 
-  test("tables that somebody drops are made again", async () => {
+  test("dropped tables are made again", async () => {
     const store = await open();
     await store.set("a", "1", 60, "alice");
     await server.query("DROP TABLE harmony_gateway_entries, harmony_gateway_version");

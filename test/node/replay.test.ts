@@ -399,7 +399,7 @@ test("a record whose engine calls are fewer, or were cut, fails where they end",
   expect(await endOf(cut)).toContain("the recorded call was cut here by the gateway (closed)");
 });
 
-test("the command prints what differs and ends with 1, or with 0 when nothing does", async () => {
+test("the command prints the differences and ends with 1, or with 0 when there are none", async () => {
   const app = createRecordedApp({ engine: scriptedEngine(RETRIED) });
   await (await app.post("/v1/chat/completions", REQUIRED)).text();
   const record = await lastRecord(app);

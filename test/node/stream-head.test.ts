@@ -40,7 +40,7 @@ test("a stream's head has the route's headers and the request's id, once each", 
   expect(Object.fromEntries(await headOf({}))).toEqual({ ...OWN, ...OF_NODE });
 });
 
-test("a stream's head has what middleware adds for a web page", async () => {
+test("a stream's head has the headers that middleware adds for a web page", async () => {
   const headers = Object.fromEntries(await headOf({ origin: "http://localhost:3000" }));
   expect(headers).toMatchObject({ ...OWN, "access-control-allow-origin": "http://localhost:3000" });
 });

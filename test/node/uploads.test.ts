@@ -18,7 +18,7 @@ function upload(origin: string, length: number, head: string, answers: string[])
   return socket;
 }
 
-test("unfinished bodies without a length are refused where there is no room; what is ended frees it", async () => {
+test("unfinished bodies without a length are refused where there is no room, until others have ended", async () => {
   const gateway = await startTestGateway({ settings: { maxBodyBytes: MAX } });
   const chunk = 600_000;
   const head = `Transfer-Encoding: chunked\r\n\r\n${(chunk + 2).toString(16)}`;

@@ -248,7 +248,7 @@ describe("Workers with an engine", () => {
     },
   );
 
-  test("two that share only a sealing key decrypt what clients carry between them", async () => {
+  test("two that share only a sealing key decrypt the seals that clients carry between them", async () => {
     const { engine, sends } = connectTwo("shared-key");
     const { outcomes } = await runLoop(toPosts(sends));
     expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);

@@ -252,7 +252,7 @@ describe("reads and writes", () => {
     expect(reported.at(-1)).toBe("recovered");
   });
 
-  test("are checked by what has failed: a store that can only be read promises nothing", async () => {
+  test("are checked by the operation that has failed: a store that can only be read promises nothing", async () => {
     const { store, state, asked } = troubled();
     state.refused.add("set");
     await store.set("a", "x", 60, "alice").catch(() => {});

@@ -32,7 +32,7 @@ test("a token takes three characters", () => {
   expect(stored.length).toBe(1 + 9 * 6 + 3 * ids.length);
 });
 
-test("no text makes it throw, and what it reads has as many ids as it says", () => {
+test("no text makes the reader throw, and each span has the stated number of ids", () => {
   const damaged = fc.tuple(step, fc.nat(), fc.string({ maxLength: 3 })).map(([each, at, text]) => {
     const stored = toStoredStep(each);
     const place = at % (stored.length + 1);

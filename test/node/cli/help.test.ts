@@ -36,7 +36,7 @@ test("no line of the help is wider than a terminal", () => {
   expect(widest).toBeLessThanOrEqual(100);
 });
 
-test("an entry says what the value is, what it means and what it is by default", () => {
+test("an entry has the form of the value, its meaning and its default", () => {
   expect(FULL).toContain(`\
   --max-tools <number>
       Maximum tools in a request, including those in namespaces. [512]
@@ -47,7 +47,7 @@ test("an entry says what the value is, what it means and what it is by default",
 `);
 });
 
-test("the help says what each engine is", () => {
+test("the help describes each engine", () => {
   for (const kind of ENGINE_KINDS) expect(FULL).toContain(`  ${kind}\n      `);
 });
 

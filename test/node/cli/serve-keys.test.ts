@@ -28,7 +28,7 @@ async function open(given = {}) {
   return { gateway, press, opened };
 }
 
-test("o and i open the pages, or say what to open", async () => {
+test("o and i open the pages, or print their addresses", async () => {
   const { gateway, press, opened } = await open();
   expect(await press("o")).toBe(`  Opened ${gateway.origin}/`);
   expect(await press("i")).toBe(`  Opened ${gateway.inspectUrl}`);
@@ -64,7 +64,7 @@ test("c lists clients, and prints the settings of one for this gateway", async (
   expect(text).toContain(`harmony-gateway connect opencode --gateway ${gateway.origin}`);
 });
 
-test("e says what each backend does", async () => {
+test("e prints the state of each backend", async () => {
   const { gateway, press } = await open();
   await Promise.all(gateway.models.all.map((model) => model.probe(AbortSignal.timeout(5000))));
   await fetch(`${gateway.origin}/v1/chat/completions`, {

@@ -70,7 +70,7 @@ test("a key that neither the settings nor the file has is refused, and nothing i
   expect((await gateway.counts()).entries).toBe(6);
 });
 
-test("when the file cannot be written anew, the command says what is left to do", async () => {
+test("when the file cannot be rewritten, the command names the next step", async () => {
   const { path, toArgs } = await usedFile();
   const failing = (rewrite: () => Promise<boolean>, line: string) =>
     runStore(toArgs(line), {}, async () => Object.assign(await openTestFile(path), { rewrite }));

@@ -184,7 +184,7 @@ describe("on a terminal", () => {
 `);
   });
 
-  test("the shutdown counts what it waits for and what was served", () => {
+  test("the shutdown counts the turns that it waits for and the served ones", () => {
     const output = screen(true);
     const log = logTo(output);
     log.info("shutdown", { inFlight: 2, graceMs: 30_000 });
@@ -214,7 +214,7 @@ describe("on a terminal", () => {
     expect([first?.includes("117"), second?.includes("117")]).toEqual([false, true]);
   });
 
-  test("an engine that is missing, ready, lost and back, each with what to type", () => {
+  test("an engine that is missing, ready, lost and back, each with the command to type", () => {
     const output = screen(true);
     let seconds = 0;
     const { log } = createConsoleLog(testSettings({}), output, () => noon() + seconds * 1000);
@@ -256,7 +256,7 @@ describe("on a terminal", () => {
     );
   });
 
-  test("S15: what a terminal obeys in words of clients and servers is spelled, in lists as well", () => {
+  test("S15: control characters in words of clients and servers are spelled, in lists as well", () => {
     const output = screen(true);
     const hostile = "a\u001B[2Jb\u009B1mc\u2028d\u202Ee\nf";
     logTo(output).info("tools skipped", { kinds: [hostile], kind: hostile });
@@ -369,7 +369,7 @@ describe("below the lines of a terminal", () => {
     );
   });
 
-  test("S15: what a terminal obeys is spelled in printed lines too", () => {
+  test("S15: control characters are spelled in printed lines, too", () => {
     const { terminal, output } = open();
     terminal.print("one\n\ttwo\u001B]0;title\u0007\u009B2J");
     expect(output.written()).toBe(`one\n\ttwo${String.raw`\u001b]0;title\u0007\u009b2J`}\n`);

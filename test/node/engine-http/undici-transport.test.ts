@@ -109,7 +109,7 @@ describe("a connection", () => {
     expect(accepted.map(({ received }) => received.split("POST").length - 1)).toEqual([2]);
   });
 
-  test("on which bytes arrive that nobody asked for is closed", async () => {
+  test("on which bytes arrive without a request is closed", async () => {
     await ask();
     accepted[0]?.socket.write(OK.replace("ok", "no"));
     await closed(accepted[0]);

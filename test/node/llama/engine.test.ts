@@ -53,7 +53,7 @@ describeWithLlama("llama.cpp in process", () => {
     };
   }
 
-  it("reports what it has loaded", async () => {
+  it("reports the loaded model", async () => {
     expect(await engine.probe(never)).toEqual({
       description: "llama.cpp in process, tiny gpt-oss",
       contextLength: 1024,

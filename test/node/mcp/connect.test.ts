@@ -79,7 +79,7 @@ describe.skipIf(!HAS_MCP_SERVER)(`a real server${WITHOUT_MCP_SERVER}`, () => {
       await server.close();
     });
 
-    test("an image is what reading it says", async () => {
+    test("an image is replaced by its description", async () => {
       const server = open();
       const read: string[] = [];
       const { text } = await server.callTool("get-tiny-image", "", never, async (image) => {
@@ -221,7 +221,7 @@ describe("a server that", () => {
     await stop();
   });
 
-  test("breaks off its answers to have them continued is asked a few times only", async () => {
+  test("breaks off its answers to have them continued gets a few requests only", async () => {
     const methods: (string | undefined)[] = [];
     const url = await serve((request, response) => {
       methods.push(request.method);

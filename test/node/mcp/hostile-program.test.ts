@@ -45,7 +45,7 @@ describe("S20: a program is stopped with all that it has started", () => {
     await server.close();
   });
 
-  test("that does not read what it is sent", async () => {
+  test("that does not read its input", async () => {
     const server = startMcpProgram(`
       const { call } = on;
       on.call = (id) => { call(id); process.stdin.pause(); };`);

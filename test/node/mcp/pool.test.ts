@@ -66,7 +66,7 @@ test("a connection in use is not closed, however long the call takes", async () 
   expect(log).toEqual(["open a", "close a"]);
 });
 
-test("a retired pool closes what is idle, and the rest when it has ended", async () => {
+test("a retired pool closes idle connections, and the others when their calls have ended", async () => {
   const { pool, open, log, finishCalls } = setup();
   await open("idle").listTools(never);
   const call = open("busy").callTool("t", "{}", never);

@@ -112,7 +112,7 @@ test("S28: a value that never ends is not read: only its own length counts, and 
   expect(read).toEqual(["2", UNREADABLE, "2"]);
 });
 
-describe("a value that is not what was stored under its key", () => {
+describe("a value that differs from the one stored under its key", () => {
   test.each([
     ["an earlier version's, without its key", '{"id":"x"}'],
     ["another entry's", "harmony-gateway:response:2\nx"],
@@ -143,7 +143,7 @@ describe("S24: an answered error", () => {
       "ERR unknown command",
     ],
     ["", "", ""],
-  ])("%j is reported without what it quotes", async (text, code, said) => {
+  ])("%j is reported without its quotations", async (text, code, said) => {
     redis.answer = () => `-${text}\r\n`;
     const refused = store.set("response:1", "A secret prompt", 60, "a");
     await expect(refused).rejects.toMatchObject({

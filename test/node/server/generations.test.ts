@@ -121,7 +121,7 @@ test("models that are found while settings are read again do not displace those 
   });
 });
 
-test("a server without a gpt-oss is named with what it offers", async () => {
+test("a server without a gpt-oss is named with its models", async () => {
   const url = await startVllm(["llama3", "qwen"]);
   const gateway = await start({ url });
   await eventually(() =>

@@ -250,7 +250,7 @@ describe("reloaded settings", () => {
     await expect(gateway.reload({})).rejects.toThrow("reusePort: with the store memory");
   });
 
-  test("keep the random key of sealed reasoning: what a client carries stays readable", async () => {
+  test("keep the random key of sealed reasoning: a client's seals stay readable", async () => {
     const gateway = await start({});
     const post = async (input: unknown) => {
       const body = JSON.stringify({ model: "openai/gpt-oss-20b", input });
@@ -308,7 +308,7 @@ describe("reloaded settings", () => {
       expect(ready.at(-1)).toMatchObject({ contextLength: 4096 });
     });
 
-    test("but one with another key is asked anew", async () => {
+    test("but one with another key is probed again", async () => {
       const { state, gateway, settings } = await startFlaky();
       state.isIll = true;
       await gateway.reload({ ...settings, engineKey: "other" });

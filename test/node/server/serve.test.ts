@@ -97,7 +97,7 @@ describe("shutdown", () => {
     expect(gateway.logged.at(-1)).toMatchObject({ event: "stop" });
   });
 
-  test("an answer that begins meanwhile says that its connection closes, so that a proxy sends nothing on it (S30)", async () => {
+  test("an answer that begins during the shutdown announces that its connection closes, so that a proxy sends nothing on it (S30)", async () => {
     const asked = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
     const demo = createEngine("demo", { model: "demo" });

@@ -56,7 +56,7 @@ test("a client has read something when part of a single write has left", async (
   expect(served.writableLength).toBe(BYTES);
 });
 
-test("data that is written meanwhile is no sign of reading", async () => {
+test("newly written data is no sign of reading", async () => {
   const { served } = await connectPair();
   const progress = await fill(served);
   served.write("\u00e9".repeat(1000));

@@ -3,7 +3,7 @@ import { WebSocket } from "ws";
 import { expect, test } from "vitest";
 import { answerPings } from "../../../src/node/server/web-sockets.ts";
 
-test("pings are answered one after the other; of those that arrive meanwhile, the last one", () => {
+test("pings are answered one after the other, and only the last of several that wait", () => {
   const pongs: string[] = [];
   let sent: (() => void) | undefined;
   const state: { readyState: number } = { readyState: WebSocket.OPEN };

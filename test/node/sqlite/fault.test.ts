@@ -20,7 +20,7 @@ test.each([
   expect(toFault(sqliteError(errcode))).toEqual({ code, message, mayPass });
 });
 
-test("an extended code means what its primary code means", () => {
+test("an extended code has the meaning of its primary code", () => {
   expect(toFault(sqliteError(0x30a))?.code).toBe("IOERR");
 });
 

@@ -36,7 +36,7 @@ async function messageOf(response: Response) {
   return { status: response.status, message: refused.parse(await response.json()).error.message };
 }
 
-test("while another program has locked the file, only what would be lost is refused", async () => {
+test("while another program has locked the file, only requests whose data would be lost are refused", async () => {
   const path = temporaryFile();
   const { gateway, ask, create, status } = await startOver(path, { storeTimeoutMs: 2_000 });
   const id = await create("Hello!");
@@ -89,7 +89,7 @@ test.each([
   expect(gateway.logged.some(({ event }) => event === "store file in place again")).toBe(true);
 });
 
-test("when the file is damaged while it is open, what depends on it is refused, and all else is served", async () => {
+test("when the file is damaged while it is open, only requests that depend on it are refused", async () => {
   const path = temporaryFile();
   const { gateway, ask, create, status } = await startOver(path);
   const id = await create("Hello!");

@@ -137,7 +137,7 @@ describe("a line", () => {
     ]);
   });
 
-  test("is written of what is refused, and of what fails", async () => {
+  test("is written for refused and for failed requests", async () => {
     const { openai, gateway, lines } = await start([
       { refuse: new EngineError("overloaded", "no room") },
       { write: "<|channel|>final<|message|>Hel", fail: new EngineError("closed", "gone") },

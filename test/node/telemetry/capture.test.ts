@@ -168,7 +168,7 @@ test("a turn larger than the limit is not written, which is logged once", async 
 /** The name of a capture of an earlier process. */
 const OLD = "20250131T120000000Z-1-old.json";
 
-test("S27: what an earlier process has not finished is deleted at the start, and nothing else", async () => {
+test("S27: only unfinished files of an earlier process are deleted at the start", async () => {
   const folder = newFolder();
   for (const name of [`${OLD}.part`, "20250131T120000000Z-2-kept.json", "download.part"]) {
     writeFileSync(join(folder, name), "{}");

@@ -178,7 +178,7 @@ test.each([
     "constructor",
     "connect: there is no client constructor. Clients: codex, claude-code, opencode, continue, qwen-code, vscode, open-webui, python, typescript, anthropic.",
   ],
-])("connect %s says what to do", async (args, message) => {
+])("connect %s explains the next step", async (args, message) => {
   const [client = "", ...rest] = args.split(" ");
   const io = { environment: { PATH: join(home, "empty") }, home };
   const command = ["connect", client, "--gateway", gateway.origin, ...rest];

@@ -333,7 +333,7 @@ test("a link to a file elsewhere stays a link, and the file keeps its mode", asy
   expect(read("dotfiles/config.toml")).toBe('model = "x"\n');
 });
 
-test("a file is replaced as a whole: a program that reads it meanwhile gets the text of before", async () => {
+test("a file is replaced as a whole: a program that is reading it gets the previous text", async () => {
   put(PATHS.codex, EXISTING.codex);
   const opened = openSync(join(home, PATHS.codex), "r");
   onTestFinished(() => closeSync(opened));

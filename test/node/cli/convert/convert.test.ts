@@ -91,7 +91,7 @@ describe("convert", () => {
     ]);
   });
 
-  test("reports what is lost, and refuses such lines with --strict", async () => {
+  test("reports losses, and refuses such lines with --strict", async () => {
     const losses = join(folder, "losses.jsonl");
     const document = JSON.stringify({
       text: "<|start|>assistant<|channel|>commentary<|message|>x<|return|>",
@@ -409,7 +409,7 @@ describe("convert", () => {
     [["--from", "chat", "--to", "harmony", "--mask", "all"], /--mask/],
     [["--from", "chat", "--to", "chat", "a", "b"], /one input/],
     [["--from", "nothing", "--to", "chat"], /--from/],
-  ])("says what is wrong with %j", async (args, problem) => {
+  ])("explains the mistake in %j", async (args, problem) => {
     await expect(run(args, "")).rejects.toThrow(problem);
   });
 

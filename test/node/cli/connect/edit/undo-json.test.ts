@@ -29,7 +29,7 @@ test.each([
   expect(undone.text.replace('"a": 1', '"a":1')).toBe(text.replace('"a": 1', '"a":1'));
 });
 
-test("whatever stands beside it, what was added goes and the rest stays", () => {
+test("the addition goes, and all text beside it stays", () => {
   const members = fc.dictionary(fc.constantFrom("a", "b", "c", "d"), fc.jsonValue({ maxDepth: 2 }));
   fc.assert(
     fc.property(members, members, fc.constantFrom(undefined, 1, "\t"), (mine, theirs, space) => {
