@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 
 import { type CompletionReader, CompletionDecoder } from "../../src/engines/completion-decoder.ts";
 import { EngineError, type EngineEvent } from "../../src/index.ts";
-import type { EngineFinish } from "../../src/engines/engine.ts";
 import { createSseSplitter } from "../../src/engines/sse.ts";
 import { decodeRead } from "./support.ts";
+
+type EngineFinish = Extract<EngineEvent, { type: "finish" }>;
 
 const FINISH: EngineFinish = { type: "finish", reason: "stop", nativeReason: "end" };
 
@@ -35,7 +36,7 @@ function readId(event: string): number {
   return id;
 }
 
-/** What one read of this text delivers. */
+/** The events of one read of this text. */
 function eventsIn(decoder: CompletionDecoder, text: string): EngineEvent[] {
   return decodeRead(decoder, new TextEncoder().encode(text));
 }

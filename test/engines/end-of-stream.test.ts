@@ -1,9 +1,10 @@
 /** The end of a completion, for servers that report a finish and then send nothing more. */
 import { describe, expect, test } from "vitest";
 import { createEngine, type EngineEvent, type Transport } from "../../src/index.ts";
-import type { BytesConsumer } from "../../src/engines/transport.ts";
 import { createFakeClock, settle } from "./pool/support.ts";
 import { requestOf } from "./support.ts";
+
+type BytesConsumer = Parameters<Awaited<ReturnType<Transport>>["pump"]>[0];
 
 const frame = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 

@@ -1,20 +1,24 @@
-/** Work for a step counter: one place that reads what an engine sends reads a text. */
+/** Work for a step counter: each place reads a text from an engine. */
 import { body } from "../../src/doctor/completion.ts";
 import { printable } from "../../src/doctor/finding.ts";
 import { chooseModel } from "../../src/engines/auto.ts";
-import { createEngine } from "../../src/index.ts";
-import { createLineSplitter } from "../../src/engines/ollama.ts";
-import { readServerError } from "../../src/engines/server-errors.ts";
-import { createSseSplitter, type Splitter } from "../../src/engines/sse.ts";
+import { createEngine, type EngineKind } from "../../src/index.ts";
 import { limitTokens } from "../../src/turn/sampling/token-limits.ts";
-import { complete, jsonAnswer, requestOf, scriptTransport, streamOf } from "./support.ts";
+import {
+  type Answer,
+  complete,
+  jsonAnswer,
+  requestOf,
+  scriptTransport,
+  streamOf,
+} from "./support.ts";
 
 type EngineTextWork = Readonly<Record<"place" | "text", string>>;
 
 const PLACES: Readonly<Record<string, (text: string) => unknown>> = {
-  "the text of an error": (text) => readServerError(text, 500),
+  "the text of an error": (text) => read("vllm", jsonAnswer(text, 500)),
   "the message of an error in JSON": (text) =>
-    readServerError(JSON.stringify({ error: { message: text } }), 500),
+    read("vllm", jsonAnswer({ error: { message: text } }, 500)),
   "an answer to a query": async (text) => {
     const transport = scriptTransport(() => jsonAnswer(text));
     const engine = createEngine("vllm", { url: "http://engine:8000", model: "m", transport });
@@ -22,11 +26,11 @@ const PLACES: Readonly<Record<string, (text: string) => unknown>> = {
   },
   "the name of a model": (text) =>
     chooseModel("openai/gpt-oss-20b", { kind: "vllm", models: [text] }),
-  "server-sent events in pieces of 100 bytes": (text) => feed(createSseSplitter(), text),
-  "lines of JSON in pieces of 100 bytes": (text) => feed(createLineSplitter(), text),
+  "server-sent events in pieces of 100 bytes": (text) => read("vllm", inPieces(text)),
+  "lines of JSON in pieces of 100 bytes": (text) => read("ollama", inPieces(text)),
   "text of an answer": (text) => readCompletion([text]),
   "text of an answer in events of one character": (text) => readCompletion(Array.from(text)),
-  "what the doctor shows": (text) =>
+  "text that the doctor shows": (text) =>
     printable(
       body({
         form: "text",
@@ -43,16 +47,22 @@ const PLACES: Readonly<Record<string, (text: string) => unknown>> = {
 };
 
 export async function work({ place, text }: EngineTextWork): Promise<void> {
-  const read = PLACES[place];
-  if (read === undefined) throw new Error(`${place} is no place`);
-  await read(text);
+  const readAt = PLACES[place];
+  if (readAt === undefined) throw new Error(`${place} is no place`);
+  await readAt(text);
 }
 
-function feed(splitter: Splitter, text: string): void {
+/** Reads a completion with this answer. */
+async function read(kind: EngineKind, answer: Answer): Promise<void> {
+  const transport = scriptTransport(() => answer);
+  await complete(createEngine(kind, { url: "http://engine:8000", model: "m", transport }));
+}
+
+function inPieces(text: string): Answer {
   const bytes = new TextEncoder().encode(text);
-  for (let at = 0; at < bytes.length; at += 100) {
-    splitter.push(bytes.subarray(at, at + 100), () => {});
-  }
+  const pieces = [];
+  for (let at = 0; at < bytes.length; at += 100) pieces.push(bytes.subarray(at, at + 100));
+  return { pieces };
 }
 
 /** Reads one completion, an event for each text. */

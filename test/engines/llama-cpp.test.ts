@@ -1,7 +1,6 @@
 import { type CompletionRequest, createEngine } from "../../src/index.ts";
 import { describe, expect, test } from "vitest";
 
-import type { EnginePiece } from "../../src/engines/engine.ts";
 import { LLAMA_CPP_CAPABILITIES } from "../../src/engines/llama-cpp.ts";
 import {
   type Answer,
@@ -42,11 +41,11 @@ const finishOf = (completionTokens: number, nativeReason = "eos") => ({
   usage: { promptTokens: 5, cachedTokens: 4, completionTokens },
 });
 
-const CHANNEL: EnginePiece = { special: 200005 };
-const START: EnginePiece = { special: 200006 };
-const END: EnginePiece = { special: 200007 };
-const MESSAGE: EnginePiece = { special: 200008 };
-const RETURN: EnginePiece = { special: 200002 };
+const CHANNEL = { special: 200005 };
+const START = { special: 200006 };
+const END = { special: 200007 };
+const MESSAGE = { special: 200008 };
+const RETURN = { special: 200002 };
 
 describe("the request", () => {
   const sent = async (request: CompletionRequest) => {

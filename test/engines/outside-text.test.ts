@@ -39,7 +39,7 @@ const PLACES: readonly Place[] = [
     patterns: [" ", "<", "a "],
   },
   {
-    place: "what the doctor shows",
+    place: "text that the doctor shows",
     most: 1_000_000,
     patterns: ["<|end|>", "<|a|>", "|>", "<|end|> ", "\u001b"],
   },

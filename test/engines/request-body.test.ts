@@ -1,11 +1,16 @@
 import { expect, test } from "vitest";
-import { toIdsBody, toJsonBody } from "../../src/engines/request-body.ts";
-import { spelledPrompt } from "../helpers/spelled.ts";
+import {
+  type ConstraintMap,
+  constraintTypes,
+  toIdsBody,
+  toJsonBody,
+  toNativeConstraint,
+} from "../../src/engines/request-body.ts";
+import { promptOf, spelledPrompt } from "../helpers/spelled.ts";
 import { requestText } from "../helpers/request-text.ts";
-import { toPrompt } from "../../src/doctor/prompts.ts";
 
 const IDS = [200006, 1428, 200008, 0, 201_087];
-const prompt = toPrompt(IDS);
+const prompt = promptOf(IDS);
 
 test.each([
   ["with texts, values and other scripts", { schema: '{"a":"é世"}' }, { model: "m", é: "世" }, {}],
@@ -33,4 +38,29 @@ test("parts of a prompt are joined, and empty ones may be among them", () => {
   expect(toBody(",1,2", "", ",3")).toBe('{"prompt":[1,2,3]}');
   expect(toBody("", ",1")).toBe('{"prompt":[1]}');
   expect(toBody()).toBe('{"prompt":[]}');
+});
+
+const MAP: ConstraintMap<string> = {
+  "json-schema": ({ schema }) => `schema ${schema}`,
+  "json-object": () => "object",
+  choice: null,
+  "structural-tag": null,
+  "token-grammar": ({ grammar }) => `grammar ${grammar}`,
+  grammar: null,
+  lark: null,
+  regex: null,
+};
+
+test("the capabilities of a map are its entries that convert", () => {
+  expect(constraintTypes(MAP)).toEqual(["json-schema", "json-object", "token-grammar"]);
+});
+
+test("a constraint is converted by the entry of its type", () => {
+  expect(toNativeConstraint(MAP, { type: "json-schema", schema: "{}" })).toBe("schema {}");
+  expect(toNativeConstraint(MAP, { type: "token-grammar", grammar: "g" })).toBe("grammar g");
+});
+
+test("no constraint, and one without a native form, are undefined", () => {
+  expect(toNativeConstraint(MAP, undefined)).toBeUndefined();
+  expect(toNativeConstraint(MAP, { type: "choice", options: ["a"] })).toBeUndefined();
 });

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 
-import { expectHealthy, expectStream, readAnswer } from "../../src/engines/server-response.ts";
-import type { TransportResponse } from "../../src/engines/transport.ts";
+import {
+  expectHealthy,
+  expectStream,
+  readAnswer,
+  redact,
+  toSecrets,
+} from "../../src/engines/server-response.ts";
+import { createEngine } from "../../src/index.ts";
+import { jsonAnswer, requestOf, scriptTransport, type TransportResponse } from "./support.ts";
 
 const SERVER = { name: "vllm at http://a", secrets: ["sk-secret"] };
 
@@ -132,5 +139,32 @@ test("a server is healthy unless it answers with an error", async () => {
   await expect(expectHealthy(SERVER, "/health", response)).rejects.toMatchObject({
     kind: "overloaded",
     retryAfter: 5,
+  });
+});
+
+test("a secret in a request is removed from messages", () => {
+  const secrets = toSecrets({
+    "accept-encoding": "identity",
+    authorization: "Bearer sk-secret",
+    "x-gateway-token": "token-7f-long",
+    "x-short": "abc",
+  });
+  expect(redact("identity: bad key sk-secret, abc, token-7f-long; sk-secret", secrets)).toBe(
+    "identity: bad key [redacted], abc, [redacted]; [redacted]",
+  );
+});
+
+test("an engine's error contains no key, even if the server repeats it", async () => {
+  const message = "Incorrect API key provided: sk-secret";
+  const transport = scriptTransport(() => jsonAnswer({ error: { message } }, 401));
+  const options = { url: "http://engine", model: "m", apiKey: "sk-secret", transport };
+  const { signal } = new AbortController();
+  const events = createEngine("vllm", options).complete(requestOf(), signal);
+  const reading = (async () => {
+    for await (const _ of events);
+  })();
+  await expect(reading).rejects.toMatchObject({
+    serverMessage: "Incorrect API key provided: [redacted]",
+    message: expect.not.stringContaining("Incorrect"),
   });
 });

@@ -1,7 +1,5 @@
 /** Shared by the engine tests: scripted transports, a request with every field, comparable events. */
 import { readFileSync } from "node:fs";
-import type { CompletionDecoder } from "../../src/engines/completion-decoder.ts";
-import type { EngineFinish, EnginePiece, Prompt, TokenLogprob } from "../../src/engines/engine.ts";
 import {
   type CompletionRequest,
   type Engine,
@@ -9,11 +7,20 @@ import {
   type EngineEvent,
   type Transport,
 } from "../../src/index.ts";
-import type { TransportRequest, TransportResponse } from "../../src/engines/transport.ts";
-import type { Splitter } from "../../src/engines/sse.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { requestText } from "../helpers/request-text.ts";
 import { NEUTRAL_SAMPLING, promptOf } from "../helpers/spelled.ts";
+
+export type TransportRequest = Parameters<Transport>[0];
+export type TransportResponse = Awaited<ReturnType<Transport>>;
+type EngineFinish = Extract<EngineEvent, { type: "finish" }>;
+type EnginePiece = Extract<EngineEvent, { type: "pieces" }>["pieces"][number];
+type TokenLogprob = NonNullable<Extract<EngineEvent, { type: "ids" }>["logprobs"]>[number];
+
+/** Accepts bytes and calls `take` with each event that they complete. */
+interface Reader<Event, Result> {
+  push(bytes: Uint8Array, take: (event: Event) => Result): unknown;
+}
 
 /** The bytes of a file under `test/fixtures/engines`. */
 export function readFixture(name: string): Uint8Array {
@@ -21,15 +28,18 @@ export function readFixture(name: string): Uint8Array {
 }
 
 /** The events that these bytes complete. */
-export function eventsOf(splitter: Splitter, bytes: Uint8Array): string[] {
+export function eventsOf(splitter: Reader<string, void>, bytes: Uint8Array): string[] {
   const events: string[] = [];
   const hasAny = splitter.push(bytes, (event) => void events.push(event));
   if (hasAny !== events.length > 0) throw new Error("the splitter says otherwise");
   return events;
 }
 
-/** What one read of these bytes delivers. */
-export function decodeRead(decoder: CompletionDecoder, bytes: Uint8Array): EngineEvent[] {
+/** The events of one read of these bytes. */
+export function decodeRead(
+  decoder: Reader<EngineEvent, boolean>,
+  bytes: Uint8Array,
+): EngineEvent[] {
   const events: EngineEvent[] = [];
   void decoder.push(bytes, (event) => events.push(event) > 0);
   return events;
@@ -44,7 +54,7 @@ export interface Answer {
 
 export interface ScriptedTransport extends Transport {
   readonly requests: TransportRequest[];
-  /** How each response was closed: `undefined` while it was not. */
+  /** The grace time with which each response was closed. `undefined`: the response is open. */
   readonly closes: (number | "at once" | undefined)[];
 }
 
@@ -102,7 +112,7 @@ export function streamOf(...texts: string[]): Answer {
   return { pieces: texts.map((text) => new TextEncoder().encode(text)) };
 }
 
-const PROMPT: Prompt = {
+const PROMPT: CompletionRequest["prompt"] = {
   ...promptOf([200006, 1428, 200008, 12194, 200007]),
   text: () => "<|start|>user<|message|>Hi<|end|>",
 };
@@ -224,7 +234,7 @@ export function bodyOf(request: TransportRequest | undefined): unknown {
   return JSON.parse(requestText(request?.body ?? "null"));
 }
 
-/** What the fixtures `logprobs` of several engines say, with two alternatives for each token. */
+/** The answer in the fixtures `logprobs` of several engines, with two alternatives for each token. */
 export const ANSWER_WITH_LOGPROBS = {
   ids: [200005, 17196, 200008, 12194, 200002],
   logprobs: [

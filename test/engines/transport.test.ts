@@ -7,7 +7,6 @@ import { createServer as createTlsServer } from "node:tls";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { createFetchTransport, EngineError, type Transport } from "../../src/index.ts";
-import type { TransportRequest, TransportResponse } from "../../src/engines/transport.ts";
 import { createUndiciTransport } from "../../src/node/index.ts";
 import {
   type FakeExchange,
@@ -17,6 +16,9 @@ import {
 import { HAS_OPENSSL, makeCertificate } from "../helpers/certificate.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { listenAnywhere } from "../helpers/listen.ts";
+
+type TransportRequest = Parameters<Transport>[0];
+type TransportResponse = Awaited<ReturnType<Transport>>;
 
 const CONNECT_TIMEOUT_MS = 5000;
 

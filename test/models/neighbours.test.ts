@@ -1,12 +1,10 @@
-/** What one client does to the backends, and what others notice of it: through the whole application. */
+/** Effects of one client on the backends and on other clients, through the whole application. */
 import { hash } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { EngineError, type Transport } from "../../src/index.ts";
-import type { TransportRequest } from "../../src/engines/transport.ts";
-import { toModelOptions } from "../../src/models/backends.ts";
-import { appOf } from "../helpers/app.ts";
-import { testSettings } from "../helpers/gateway.ts";
+import { assemble } from "../../src/gateway.ts";
+import { testLog, testSettings } from "../helpers/gateway.ts";
 import { requestText } from "../helpers/request-text.ts";
 
 const frame = (choice: object): string =>
@@ -14,7 +12,9 @@ const frame = (choice: object): string =>
 const TOKENS = frame({ token_ids: [200005, 17196, 200008, 13225], finish_reason: null });
 const END = `${frame({ token_ids: [200002], finish_reason: "stop" })}data: [DONE]\n\n`;
 
-/** What a server does with a completion. */
+type TransportRequest = Parameters<Transport>[0];
+
+/** The reaction of a server to a completion. */
 type Act =
   | { readonly status?: number; readonly body: string }
   /** Writes a token and goes on after the promise. */
@@ -22,7 +22,7 @@ type Act =
 
 const WELL: Act = { body: TOKENS + END };
 
-/** A server that does with the request of each seed what the test says. */
+/** A server that reacts to the request of each seed as the test defines. */
 function createServer(act: (request: TransportRequest, seed: number) => Act): Transport {
   return async (request) => {
     request.signal.throwIfAborted();
@@ -71,7 +71,8 @@ async function serve(given: Readonly<Record<string, unknown>>, transport: Transp
   const keys = ["a", "b"].map((name) => ({ name, sha256: hash("sha256", name) }));
   // No test here is about time in the queue: a busy machine must not end it.
   const settings = testSettings({ keys, queueTimeoutMs: 600_000, ...given });
-  const app = appOf(settings, toModelOptions(settings, { transport }), {});
+  const { app, enforce } = assemble(settings, { transport, log: testLog() });
+  enforce();
   const abort = new AbortController();
   onTestFinished(() => abort.abort());
   const post = async (key: string, body: object, signal = abort.signal) =>

@@ -1,12 +1,6 @@
 /** Many streams over three backends, one of which is killed repeatedly: by script, without clock or randomness. */
 import { expect, test } from "vitest";
-import {
-  type CompletionRequest,
-  type Engine,
-  EngineError,
-  type EngineEvent,
-} from "../../../src/index.ts";
-import { createPushStream } from "../../../src/streams/push-stream.ts";
+import { type Engine, EngineError } from "../../../src/index.ts";
 import { requestOf } from "../support.ts";
 import { FINISH, OPEN, poolOf, settle, TOKEN, VLLM } from "./support.ts";
 
@@ -25,27 +19,26 @@ function createMortalEngine(tokens: number) {
     check: async () => {
       if (!isAlive) throw refuse();
     },
-    complete: (_: CompletionRequest, signal) =>
-      createPushStream<EngineEvent>(async (take) => {
-        if (!isAlive) throw refuse();
-        let next = Promise.withResolvers<void>();
-        const stream = {
-          tick: () => next.resolve(),
-          kill: () => next.reject(new EngineError("closed", "connection reset")),
-        };
-        streams.add(stream);
-        signal.addEventListener("abort", () => next.reject(signal.reason), { once: true });
-        try {
-          await take(OPEN);
-          for (let n = 0; n <= tokens; n += 1) {
-            await next.promise;
-            next = Promise.withResolvers();
-            if (!(await take(n === tokens ? FINISH : TOKEN))) return;
-          }
-        } finally {
-          streams.delete(stream);
+    async *complete(_, signal) {
+      if (!isAlive) throw refuse();
+      let next = Promise.withResolvers<void>();
+      const stream = {
+        tick: () => next.resolve(),
+        kill: () => next.reject(new EngineError("closed", "connection reset")),
+      };
+      streams.add(stream);
+      signal.addEventListener("abort", () => next.reject(signal.reason), { once: true });
+      try {
+        yield OPEN;
+        for (let n = 0; n <= tokens; n += 1) {
+          await next.promise;
+          next = Promise.withResolvers();
+          yield n === tokens ? FINISH : TOKEN;
         }
-      }),
+      } finally {
+        streams.delete(stream);
+      }
+    },
   };
   return {
     engine,

@@ -3,14 +3,11 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { untilAnyBegun } from "../../../src/api/reply/wait-for-first-event.ts";
 import {
-  type CompletionRequest,
   type Engine,
   EngineError,
   type EngineErrorKind,
   type EngineEvent,
 } from "../../../src/index.ts";
-import type { Pool } from "../../../src/engines/pool.ts";
-import { createPushStream } from "../../../src/streams/push-stream.ts";
 import { requestOf } from "../support.ts";
 import { FINISH, OPEN, poolOf, settle, TOKEN, VLLM } from "./support.ts";
 
@@ -30,20 +27,20 @@ function createDrivenEngine() {
     check: async () => {
       if (!isWell) throw new EngineError("unreachable", "gone");
     },
-    complete: (_: CompletionRequest, signal) =>
-      createPushStream(async (take) => {
-        let next = Promise.withResolvers<Step>();
-        const aborted = Promise.withResolvers<never>();
-        aborted.promise.catch(() => undefined);
-        signal.addEventListener("abort", () => aborted.reject(signal.reason), { once: true });
-        calls.push({ step: (step) => next.resolve(step) });
-        for (;;) {
-          const step = await Promise.race([next.promise, aborted.promise]);
-          next = Promise.withResolvers();
-          if (step instanceof Error) throw step;
-          if (!(await take(step)) || step.type === "finish") return;
-        }
-      }),
+    async *complete(_, signal) {
+      let next = Promise.withResolvers<Step>();
+      const aborted = Promise.withResolvers<never>();
+      aborted.promise.catch(() => undefined);
+      signal.addEventListener("abort", () => aborted.reject(signal.reason), { once: true });
+      calls.push({ step: (step) => next.resolve(step) });
+      for (;;) {
+        const step = await Promise.race([next.promise, aborted.promise]);
+        next = Promise.withResolvers();
+        if (step instanceof Error) throw step;
+        yield step;
+        if (step.type === "finish") return;
+      }
+    },
   };
   return {
     engine,
@@ -116,7 +113,7 @@ const action = fc.oneof(
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
 /** A request for several choices, as the API runs it: begun, read and aborted together. */
-function openRequest(pool: Pool, choices: number, tenant: string) {
+function openRequest(pool: ReturnType<typeof poolOf>, choices: number, tenant: string) {
   const abort = new AbortController();
   let wanted = true;
   const completions = Array.from({ length: choices }, () =>

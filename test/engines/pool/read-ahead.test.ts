@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { EngineEvent } from "../../../src/index.ts";
-import type { Pool } from "../../../src/engines/pool.ts";
 import { consume, type Demand } from "../../../src/streams/push-stream.ts";
 import { requestOf } from "../support.ts";
 import {
@@ -31,7 +30,7 @@ class Client {
   readonly #roomFor: number;
   #waiting: PromiseWithResolvers<boolean> | undefined;
 
-  constructor(pool: Pool, roomFor: number, tenant = "a") {
+  constructor(pool: ReturnType<typeof poolOf>, roomFor: number, tenant = "a") {
     this.#roomFor = roomFor;
     const events = pool.complete(requestOf({ tenant }), this.leave.signal);
     this.end = consume(events, (event) => this.#take(event)).then(
