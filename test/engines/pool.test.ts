@@ -274,6 +274,14 @@ describe("as one engine", () => {
     expect(pool.state.backends.map(({ health }) => health)).toEqual(["up", "down"]);
   });
 
+  test("passes on what a backend warns of", async () => {
+    const engine = createScriptedEngine();
+    const warnings = ["max_model_len is 0, which is no context length: it is ignored."];
+    const probe = async (signal: AbortSignal) => ({ ...(await engine.probe(signal)), warnings });
+    const pool = poolOf([{ ...engine, probe }]);
+    expect(await pool.probe(new AbortController().signal)).toMatchObject({ warnings });
+  });
+
   test("fails its probe when every backend does", async () => {
     const engine = createScriptedEngine();
     engine.fallIll(errorOf("unreachable"));
