@@ -1,16 +1,22 @@
 import { hash } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { createApp } from "../src/app.ts";
-import { createPool } from "../src/engines/pool.ts";
-import { createEngine, EngineError, type ModelOptions, type Models } from "../src/index.ts";
+import { assemble } from "../src/gateway.ts";
+import {
+  createEngine,
+  createFetchTransport,
+  EngineError,
+  type ModelOptions,
+  type Models,
+  type Transport,
+} from "../src/index.ts";
 import { RESPONSE_HEADERS } from "../src/telemetry/response-headers.ts";
-import { createLog } from "../src/telemetry/log.ts";
-import { createModels } from "../src/models/models.ts";
+import { jsonAnswer, scriptTransport, streamOf } from "./engines/support.ts";
 import { fakeEngine } from "./helpers/fake-engine.ts";
-import { testSettings } from "./helpers/gateway.ts";
+import { testLog, testSettings } from "./helpers/gateway.ts";
 
 const NOW = new Date("2026-01-31T12:00:00Z");
+const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 const COMPLETION = z.object({
   usage: z.object({ prompt_tokens: z.number(), completion_tokens: z.number() }),
 });
@@ -19,24 +25,30 @@ const HELLO = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content:
 interface Options {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly models?: readonly ModelOptions[];
+  /** Serves a pool with the backend `a`, a server with this transport. */
+  readonly transport?: Transport;
   readonly monitored?: boolean;
 }
 
-function gateway({ settings = {}, models: served, monitored = false }: Options = {}) {
-  const lines: string[] = [];
+function gateway({ settings = {}, models: served, transport, monitored = false }: Options = {}) {
+  const logged: Record<string, unknown>[] = [];
   const demo = [{ id: "openai/gpt-oss-20b", engine: createEngine("demo", { model: "demo" }) }];
-  const models = createModels(served ?? demo, { newCallId: () => "call_1" });
-  const app = createApp({
-    settings: testSettings(settings),
-    models,
-    monitored,
-    log: createLog({ level: "debug", now: () => NOW.getTime(), write: (line) => lines.push(line) }),
-    now: () => NOW.getTime(),
-    clock: () => 0,
-    randomId: () => "0123456789abcdef",
-  });
+  const backends = [{ engine: "vllm", url: "http://engine:8000", name: "a" }];
+  const { app, models, enforce } = assemble(
+    testSettings({ ...(transport && { backends }), ...settings }),
+    {
+      ...(!transport && { models: served ?? demo }),
+      transport: transport ?? createFetchTransport(),
+      monitored,
+      log: testLog(logged),
+      now: () => NOW.getTime(),
+      clock: () => 0,
+      randomId: () => "0123456789abcdef",
+    },
+  );
+  enforce();
   // Start-up messages do not belong to a request.
-  lines.length = 0;
+  logged.length = 0;
   const send = async (path: string, init: RequestInit = {}) => app.request(path, init);
   const post = (
     body: unknown,
@@ -48,7 +60,7 @@ function gateway({ settings = {}, models: served, monitored = false }: Options =
       headers: { "content-type": "application/json", ...headers },
       body: typeof body === "string" ? body : JSON.stringify(body),
     });
-  return { send, post, lines, models };
+  return { send, post, logged, models };
 }
 
 function envelope(code: string, type: string, errorType: string, message: unknown) {
@@ -278,9 +290,8 @@ describe("readiness", () => {
   });
 
   test("says of each backend how it last failed, and when", async () => {
-    const { send, models } = gateway({
-      models: [{ id: "m", engine: createPool([{ id: "a", engine: missing }]) }],
-    });
+    const transport = scriptTransport(() => new EngineError("unreachable", SECRET));
+    const { send, models } = gateway({ transport });
     await probe(models);
     const response = await send("/ready");
     expect(response.status).toBe(503);
@@ -294,7 +305,7 @@ describe("readiness", () => {
               health: "down",
               last_failure: {
                 kind: "unreachable",
-                at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+                at: expect.stringMatching(ISO_TIME),
               },
             },
           ],
@@ -315,9 +326,14 @@ describe("readiness", () => {
   });
 
   test("of a model without a probe result is 503 only if models are monitored", async () => {
-    const models = [{ id: "m", engine: createPool([{ id: "a", engine: fakeEngine() }]) }];
-    expect((await gateway({ models }).send("/ready")).status).toBe(200);
-    const monitored = gateway({ models, monitored: true });
+    const choice = { index: 0, text: "", token_ids: [200002], finish_reason: "stop" };
+    const completion = streamOf(
+      `data: ${JSON.stringify({ choices: [choice] })}\n\ndata: [DONE]\n\n`,
+    );
+    const list = jsonAnswer({ data: [{ id: "openai/gpt-oss-20b" }] });
+    const transport = scriptTransport(({ method }) => (method === "GET" ? list : completion));
+    expect((await gateway({ transport }).send("/ready")).status).toBe(200);
+    const monitored = gateway({ transport, monitored: true });
     const response = await monitored.send("/ready");
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ models: [{ state: "unknown" }] });
@@ -343,13 +359,13 @@ describe("log records", () => {
   const SECRET = "the user's own words";
 
   test("a request and its turn, one line each, without content", async () => {
-    const { post, lines } = gateway();
+    const { post, logged } = gateway();
     const response = await post({ ...HELLO, messages: [{ role: "user", content: SECRET }] });
     await response.text();
     const id = "req_0123456789abcdef";
-    expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect(logged).toEqual([
       {
-        time: NOW.toISOString(),
+        time: expect.stringMatching(ISO_TIME),
         level: "info",
         event: "turn",
         id,
@@ -366,7 +382,7 @@ describe("log records", () => {
         engineCalls: 1,
       },
       {
-        time: NOW.toISOString(),
+        time: expect.stringMatching(ISO_TIME),
         level: "info",
         event: "request",
         id,
@@ -377,11 +393,11 @@ describe("log records", () => {
         tenant: "anonymous",
       },
     ]);
-    expect(lines.join()).not.toContain(SECRET);
+    expect(JSON.stringify(logged)).not.toContain(SECRET);
   });
 
   test("a client that disconnects early is not a failure", async () => {
-    const { send, lines } = gateway();
+    const { send, logged } = gateway();
     const leaving = new AbortController();
     const answered = send("/v1/chat/completions", {
       method: "POST",
@@ -390,15 +406,15 @@ describe("log records", () => {
     });
     leaving.abort();
     expect((await answered).status).toBe(499);
-    const events = lines.map((line) => JSON.parse(line)).map(({ event, level }) => [event, level]);
+    const events = logged.map(({ event, level }) => [event, level]);
     expect(events).toContainEqual(["request", "info"]);
     expect(events.filter(([, level]) => level === "error")).toEqual([]);
   });
 
   test("content is logged if enabled", async () => {
-    const { post, lines } = gateway({ settings: { logContent: true } });
+    const { post, logged } = gateway({ settings: { logContent: true } });
     await post({ ...HELLO, messages: [{ role: "user", content: SECRET }] });
-    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+    expect(logged[0]).toMatchObject({
       event: "turn",
       messages: expect.arrayContaining([{ role: "user", content: SECRET }]),
       written: [
@@ -409,25 +425,25 @@ describe("log records", () => {
   });
 
   test("content is not logged of a request that wants no record of it", async () => {
-    const { send, lines } = gateway({ settings: { logContent: true } });
+    const { send, logged } = gateway({ settings: { logContent: true } });
     const response = await send("/v1/chat/completions", {
       method: "POST",
       headers: { "x-harmony-record": "off" },
       body: JSON.stringify({ ...HELLO, messages: [{ role: "user", content: SECRET }] }),
     });
     expect(response.status).toBe(200);
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    expect(logged).toMatchObject([
       { event: "turn", tenant: "anonymous", finish: "stop" },
       { event: "request", status: 200 },
     ]);
-    expect(lines.join()).not.toContain(SECRET);
+    expect(JSON.stringify(logged)).not.toContain(SECRET);
   });
 
   test("broken JSON is not quoted", async () => {
-    const { post, lines } = gateway();
+    const { post, logged } = gateway();
     expect((await post(`{"messages": ${SECRET}`)).status).toBe(400);
-    expect(lines.join()).not.toContain(SECRET);
-    expect(lines).toHaveLength(1);
+    expect(JSON.stringify(logged)).not.toContain(SECRET);
+    expect(logged).toHaveLength(1);
   });
 
   test("engine errors are reported without quoted text", async () => {
@@ -438,13 +454,13 @@ describe("log records", () => {
         throw new EngineError("bad-request", `refused: ${SECRET}`, { status: 400 });
       },
     };
-    const { post, lines } = gateway({ models: [{ id: "m", engine }] });
+    const { post, logged } = gateway({ models: [{ id: "m", engine }] });
     expect((await post({ ...HELLO, model: "m" })).status).toBe(400);
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    expect(logged).toMatchObject([
       { event: "turn", level: "warn", finish: "failed", error: "bad-request", status: 400 },
       { event: "request", status: 400 },
     ]);
-    expect(lines.join()).not.toContain(SECRET);
+    expect(JSON.stringify(logged)).not.toContain(SECRET);
   });
 
   test.each([
@@ -465,16 +481,16 @@ describe("log records", () => {
         throw new EngineError("server-error", "vllm failed (500).", { serverMessage: SECRET });
       },
     };
-    const { post, lines } = gateway({ models: [{ id: "m", engine }], settings: { logContent } });
+    const { post, logged } = gateway({ models: [{ id: "m", engine }], settings: { logContent } });
     await post({ ...HELLO, model: "m" });
-    const turn: unknown = JSON.parse(lines[0] ?? "");
+    const turn: unknown = logged[0];
     expect(turn).toMatchObject({
       event: "turn",
       error: "server-error",
       message: "vllm failed (500).",
       ...words,
     });
-    expect(lines.join().includes(SECRET)).toBe(logContent);
+    expect(JSON.stringify(logged).includes(SECRET)).toBe(logContent);
   });
 
   test("equal messages of an engine have equal hashes, and others have not", async () => {
@@ -487,9 +503,9 @@ describe("log records", () => {
         throw new EngineError("server-error", "vllm failed (500).", { serverMessage });
       },
     };
-    const { post, lines } = gateway({ models: [{ id: "m", engine }] });
+    const { post, logged } = gateway({ models: [{ id: "m", engine }] });
     while (messages.length > 0) await post({ ...HELLO, model: "m" });
-    const hashes = lines.map((line) => JSON.parse(line).serverMessageHash).filter(Boolean);
+    const hashes = logged.map((line) => line["serverMessageHash"]).filter(Boolean);
     expect(hashes[1]).toBe(hashes[0]);
     expect(new Set(hashes).size).toBe(2);
   });
