@@ -61,7 +61,7 @@ const IN_WORKERD = [
 ];
 
 /** Tests that replace modules of the sources, which only Vitest's own loader lets them do in a process that has loaded them. */
-const MOCKING = ["test/tokenizer/lazy.test.ts", "test/turn/sampling/sample.property.test.ts"];
+const MOCKING = ["test/tokenizer/lazy.test.ts"];
 
 const ONLY_SLOW = SLOW.filter((path) => !MOCKING.includes(path));
 const NODE = {

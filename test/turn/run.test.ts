@@ -83,6 +83,13 @@ test("calls get ids, and tool calls are the reason to finish", async () => {
   expect(turn.end.finish).toBe("tool-calls");
 });
 
+test("the engine's own counts and reason are read after the call that ends the turn", async () => {
+  const usage = { promptTokens: 9, cachedTokens: 7, completionTokens: 55 };
+  const engine = scriptedEngine([{ write: THINK + CALL, usage }]);
+  const turn = turnWith({ tools: [WEATHER], parallelToolCalls: false });
+  expect((await finishTurn(engine, turn)).end).toMatchObject({ nativeReason: "stop", usage });
+});
+
 describe("stop strings", () => {
   test.each([
     ["in one token", "<|channel|>final<|message|>one STOP two<|return|>", ["STOP"], "one "],

@@ -1,58 +1,81 @@
-/**
- * However many tokens arrive together, the results are those of the reading loop before: events, usage, repairs, prompts and records.
- */
+/** The result of a turn does not depend on how many tokens arrive together: events, usage, repairs and prompts. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { array, assert, asyncProperty, constantFrom, record } from "fast-check";
-import { describe, expect, test, vi } from "vitest";
-import type { Capabilities, Engine, EngineTokens } from "../../../src/engines/engine.ts";
-import { parseJson } from "../../../src/harmony/json.ts";
-import { createVllmEngine } from "../../../src/engines/vllm.ts";
-import { RecordBudget, RecordMemory } from "../../../src/telemetry/record/limits.ts";
-import { TurnRecording } from "../../../src/telemetry/record/recording.ts";
-import type { OnFact } from "../../../src/turn/facts.ts";
-import type { Turn, TurnEvent } from "../../../src/turn/turn.ts";
+import { describe, expect, test } from "vitest";
+import { parseJson } from "../../../src/harmony/index.ts";
+import { type Capabilities, createEngine, type Engine } from "../../../src/index.ts";
 import { scriptTransport } from "../../engines/support.ts";
 import { completion } from "../../helpers/completions.ts";
 import { fakeBrowser, fakeTool } from "../../helpers/fake-tool.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { spelledIds } from "../../helpers/spelled.ts";
-import type { RunOptions } from "../../helpers/turns.ts";
+import {
+  formedAnswer,
+  offeredTool,
+  type OnFact,
+  type RunOptions,
+  startTurn,
+  type Turn,
+  type TurnEvent,
+  turnWith,
+  turnWithTools,
+} from "../../helpers/turns.ts";
 
-// The same modules twice, once with the loop before.
-const LOOP = "../../../src/turn/sampling/sample.ts";
-vi.resetModules();
-vi.doMock(LOOP, () => import("../../helpers/frozen-sample.ts"));
-const before = await import("../../helpers/turns.ts");
-vi.doUnmock(LOOP);
-vi.resetModules();
-const now = await import("../../helpers/turns.ts");
-const { formedAnswer, offeredTool, turnWith, turnWithTools } = now;
+/**
+ * The engine with each id in a read of its own. The empty read after an id ends the unit in which the gateway collects ids, so
+ * that each id is read alone.
+ */
+function idById(engine: Engine): Engine {
+  return {
+    ...engine,
+    async *complete(request, signal) {
+      for await (const event of engine.complete(request, signal)) {
+        if (event.type !== "ids") yield event;
+        else {
+          for (const [at, id] of event.ids.entries()) {
+            const logprobs = event.logprobs?.slice(at, at + 1);
+            yield { type: "ids", ids: [id], ...(logprobs && { logprobs }) };
+            yield { type: "ids", ids: [] };
+          }
+        }
+      }
+    },
+  };
+}
 
-/** `estimatesReasoning`: tokens of reasoning depend on how text without spaces arrives, and are left out. */
 interface Observed extends RunOptions {
+  /** Tokens of reasoning are estimated. The estimate depends on the reads, and is left out. */
   readonly estimatesReasoning?: boolean;
 }
 
 /** All observable results of a turn. */
 async function observe(
-  startTurn: typeof now.startTurn,
   engine: Engine,
   turn: Turn,
   { estimatesReasoning = false, ...options }: Observed,
 ) {
   const events: TurnEvent[] = [];
   const facts: unknown[] = [];
-  const parsed: EngineTokens[] = [];
+  const ids: number[] = [];
   let error: unknown;
-  const budget = new RecordBudget(Infinity, new RecordMemory(Infinity, () => false));
-  const recording = new TurnRecording(budget, () => 0);
   const onFact: OnFact = (fact) => {
-    recording.onFact(fact);
-    if (fact.type === "parsed") parsed.push(fact.tokens);
-    else if (fact.type === "called") facts.push([fact.stage, fact.request.prompt.ids]);
-    else if (fact.type !== "rendered") facts.push(fact);
+    switch (fact.type) {
+      case "parsed":
+        if (fact.tokens.type === "ids") ids.push(...fact.tokens.ids);
+        break;
+      case "called":
+        facts.push([fact.stage, fact.request.prompt.ids]);
+        break;
+      case "rendered":
+      case "ids":
+      case "pieces":
+      case "text":
+        break;
+      default:
+        facts.push(fact);
+    }
   };
   try {
     const running = startTurn(engine, turn, { ...options, onFact });
@@ -64,18 +87,22 @@ async function observe(
   } catch (thrown) {
     error = thrown;
   }
-  const ids = parsed.flatMap((tokens) => (tokens.type === "ids" ? tokens.ids : []));
-  const calls = recording.calls.map(({ reads, used }) => ({ reads: reads.reads, used }));
-  return { events, facts, ids, calls, parser: recording.parser, error };
+  return { events, facts, ids, error };
 }
 
-async function bothWays(createEngine: () => Engine, turn: Turn, options: Observed = {}) {
-  const own = await observe(now.startTurn, createEngine(), turn, options);
-  const expected = await observe(before.startTurn, createEngine(), turn, options);
+/** @param single creates the engine with single tokens. Default: the ids of `open` one by one. */
+async function bothWays(
+  open: () => Engine,
+  turn: () => Turn,
+  options: Observed = {},
+  single = () => idById(open()),
+) {
+  const own = withJoinedDeltas(await observe(open(), turn(), options));
+  const expected = withJoinedDeltas(await observe(single(), turn(), options));
   return { own, expected };
 }
 
-/** Text that is held until a part is decided comes in the deltas that it was read in: the loop before read it one id at a time. */
+/** Text comes in a delta for each read. */
 function withJoinedDeltas<T extends { readonly events: readonly TurnEvent[] }>(observed: T): T {
   const events: TurnEvent[] = [];
   for (const event of observed.events) {
@@ -116,13 +143,13 @@ function cutsBetween(stream: string): Uint8Array[][] {
 describe("recorded streams, cut between any events", () => {
   test.each(recorded)("%s", async (name) => {
     for (const pieces of cutsBetween(readFileSync(join(FIXTURES, name), "utf8"))) {
-      const createEngine = () =>
-        createVllmEngine({
+      const open = () =>
+        createEngine("vllm", {
           url: "http://engine:8000",
           model: "m",
           transport: scriptTransport(() => ({ pieces })),
         });
-      const { own, expected } = await bothWays(createEngine, turnWith({ tools: TOOLS }));
+      const { own, expected } = await bothWays(open, () => turnWith({ tools: TOOLS }));
       expect(own).toEqual(expected);
     }
   });
@@ -164,21 +191,19 @@ test("any completion, in reads of any size", async () => {
       constantFrom(1, 2, 7, 40, 1000),
       options,
       constantFrom<Capabilities["constraints"]>([], ["json-schema"], ["structural-tag"]),
-      constantFrom<EngineTokens["type"]>("ids", "ids", "pieces", "text"),
+      constantFrom("ids", "ids", "pieces"),
       async (completions, fields, batch, steering, constraints, form) => {
-        const createEngine = () =>
+        const open = (size: number) =>
           scriptedEngine(
             (_, call) => [...first, ...(completions[call % completions.length] ?? [])],
-            { batch, form, capabilities: { constraints } },
+            { batch: size, form, capabilities: { constraints } },
           );
-        const both = await bothWays(createEngine, turnWith(fields), {
-          steering,
-          contextLength: 2_000,
-          estimatesReasoning: form !== "ids",
-        });
-        expect(both.own.events.length).toBeLessThanOrEqual(both.expected.events.length);
-        const own = withJoinedDeltas(both.own);
-        const expected = withJoinedDeltas(both.expected);
+        const { own, expected } = await bothWays(
+          () => open(batch),
+          () => turnWith(fields),
+          { steering, contextLength: 2_000, estimatesReasoning: form !== "ids" },
+          () => idById(open(1)),
+        );
         // Prompts have many ids: Vitest compares them a hundred times slower, and then explains.
         expect(isDeepStrictEqual(own, expected) ? expected : own).toEqual(expected);
       },
@@ -190,7 +215,7 @@ test("any completion, in reads of any size", async () => {
 test("reads without ids change nothing", async () => {
   const written =
     '<|channel|>analysis<|message|>So<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Oslo"}}<|call|>';
-  const createEngine = (): Engine => {
+  const open = (): Engine => {
     const scripted = scriptedEngine([written]);
     return {
       ...scripted,
@@ -202,13 +227,13 @@ test("reads without ids change nothing", async () => {
       },
     };
   };
-  const { own, expected } = await bothWays(createEngine, turnWith({ tools: TOOLS }));
+  const { own, expected } = await bothWays(open, () => turnWith({ tools: TOOLS }));
   expect(own).toEqual(expected);
   expect(own.events.at(-1)).toMatchObject({ finish: "tool-calls" });
 });
 
-test("log probabilities that nobody asked for are passed on as well", async () => {
-  const createEngine = (): Engine => {
+test("log probabilities without a request for them are passed on as well", async () => {
+  const open = (): Engine => {
     const scripted = scriptedEngine(["<|channel|>final<|message|>Hello there, you<|return|>"]);
     return {
       ...scripted,
@@ -221,7 +246,7 @@ test("log probabilities that nobody asked for are passed on as well", async () =
       },
     };
   };
-  const { own, expected } = await bothWays(createEngine, turnWith());
+  const { own, expected } = await bothWays(open, () => turnWith());
   expect(own).toEqual(expected);
   expect(own.events.some((event) => event.type === "part-delta" && event.logprobs)).toBe(true);
 });
