@@ -27,7 +27,7 @@ import { NEUTRAL_SAMPLING } from "../helpers/spelled.ts";
 interface Recording {
   /** A complete response, under `test/fixtures/engines`. */
   readonly answer: string;
-  /** The same with two alternatives a token, for engines whose capabilities claim log probabilities. */
+  /** A response with two alternatives a token, for engines whose capabilities claim log probabilities. */
   readonly logprobs?: string;
 }
 

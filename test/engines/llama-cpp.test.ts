@@ -232,7 +232,7 @@ describe("the stream", () => {
         frame({ ...counts(4), total: "5" }),
         frame({}),
         frame("4"),
-        // Of one read, the latest counts.
+        // The latest progress in one read counts.
         Buffer.concat([frame(counts(4)), frame(counts(5))]),
         readFixture("llama-cpp/answer.sse"),
       ],

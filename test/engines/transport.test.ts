@@ -330,7 +330,7 @@ describe.each([
     );
 
     test("an unknown host is unreachable", async () => {
-      // Longer than DNS allows: no server is asked, which could take its time.
+      // The name is longer than DNS allows, so that no DNS server, which could be slow, is queried.
       const url = `http://${"a".repeat(64)}.invalid:8000/v1/completions`;
       const error = await failure(send({ url }));
       expect(error.kind).toBe("unreachable");

@@ -9,7 +9,7 @@ import {
 } from "../../src/harmony/index.ts";
 import { jsonValue } from "./json-arbitrary.ts";
 
-/** What the reference prints for a document: parsed, then serialized without spaces. */
+/** The reference's spelling of a document: parsed, then serialized without spaces. */
 const compact = (text: string) => toCompactJson(parseJson(text));
 
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);

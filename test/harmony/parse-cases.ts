@@ -141,7 +141,7 @@ function toPart(event: Extract<ParseEvent, { type: "part-start" }>) {
   return { type, text: "" };
 }
 
-/** The same events, one delta for each run of them. */
+/** The events, with adjacent deltas joined. */
 export function joinDeltas(events: readonly ParseEvent[]): ParseEvent[] {
   const joined: ParseEvent[] = [];
   for (const event of events) {

@@ -163,7 +163,7 @@ describe("tools of the system message", () => {
     container: ["exec"],
     analysis_lab: ["run"],
   };
-  /** The same tools as namespaces of the system message, and as functions. */
+  /** The tools as namespaces of the system message, and as functions. */
   const offers: readonly (readonly [string, ParserOptions])[] = [
     [
       "namespaces",

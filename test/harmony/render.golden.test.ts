@@ -23,7 +23,7 @@ const channelFirst = renderers("channel-first");
 const golden = readRenderCases("harmony-render.jsonl");
 const differential = readRenderCases("differential-render.jsonl.gz");
 
-/** What the reference says, and what we mean by it. */
+/** Messages of the reference's errors, and the corresponding codes. */
 const ERRORS: readonly [RegExp, string][] = [
   [/^Tools should have a name!$/, "tool-without-name"],
   [/^SystemContent may only appear in system messages/, "misplaced-system-content"],

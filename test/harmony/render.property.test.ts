@@ -237,7 +237,7 @@ describe("every conversation", () => {
   });
 });
 
-/** What the frame of a message consists of; a content type may ask for the constrain marker. */
+/** The control tokens of a message's frame. A content type may require the constrain marker. */
 function ownSpecials(one: Message, style: Layout): string[] {
   const constrained =
     one.contentType !== undefined &&

@@ -1,4 +1,4 @@
-/** What counts as the same message, once a client has sent it back. */
+/** Messages that a client has sent back are compared with the original ones. */
 import { expect, test } from "vitest";
 import type { Message } from "../../src/harmony/index.ts";
 import { isSameMessage } from "../../src/harmony/same-message.ts";

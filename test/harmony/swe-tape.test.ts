@@ -24,7 +24,7 @@ const OFFERS: readonly (readonly [string, ParserOptions])[] = [
   ],
 ];
 
-/** What the turn is, in the terms of the tape. */
+/** The turn in the form of the tape. */
 function outcome({ parts }: Reading) {
   const textOf = (type: string) =>
     parts.flatMap((part) => (part.type === type && "text" in part ? [part.text.trim()] : []));

@@ -140,7 +140,7 @@ describe("a schema as a type", () => {
       '{"oneOf":[{"type":"string","description":"A"},{"description":"B","default":1}],"description":"P","default":"d"}',
       '// P\n// default: "d"\np?:\n | string\n | any // B default: 1\n,\n',
     ],
-    // The same description for property and first variant appears nowhere.
+    // A description that property and first variant share is not printed.
     [
       '{"oneOf":[{"description":"P"},{"description":"P"}],"description":"P"}',
       "p?:\n | any\n | any\n,\n",

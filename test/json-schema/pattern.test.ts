@@ -17,7 +17,7 @@ function matchesOf(source: string, texts: readonly string[]): boolean[] {
   return texts.map((text) => match(source, text).matches);
 }
 
-/** What the runtime's own engine says. */
+/** The result of the runtime's own engine for each text. */
 function nativeMatchesOf(source: string, texts: readonly string[]): boolean[] {
   const native = new RegExp(source, "u");
   return texts.map((text) => native.test(text));

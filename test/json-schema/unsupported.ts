@@ -1,4 +1,4 @@
-/** What of the official test suite the checker does not do, and why. */
+/** Parts of the official test suite that the checker does not support, with the reasons. */
 
 /** Nothing is fetched, not even the metaschema: a schema must be complete in itself. */
 const REMOTE = /references are not fetched/;

@@ -72,7 +72,7 @@ test.each([
   const found = await find({ url }, { [`${url}/v1/models`]: offer(offered) });
   expect(found.isComplete).toBe(served.length > 0);
   const names = found.served.map(({ model }) => model);
-  // What is not found keeps the default name until it is.
+  // A backend keeps the default name until its model is found.
   expect(names).toEqual(served.length > 0 ? served : [EXAMPLE]);
 });
 

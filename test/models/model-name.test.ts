@@ -22,7 +22,7 @@ test.each([
   ["m-high", { found: 1, effort: "high", suffixes: new Set() }],
   ["m-none:open-responses", { found: 1, effort: "none", suffixes: new Set(["open-responses"]) }],
   ["m:free-low", { found: 1, effort: "low", suffixes: new Set(["free"]) }],
-  // As above: a configured name that ends like a suffix.
+  // The configured name itself ends like a suffix.
   ["n-low", { found: 4, ...none }],
   ["n-low-low", { found: 4, effort: "low", suffixes: new Set() }],
   ["n", undefined],

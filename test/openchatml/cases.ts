@@ -90,7 +90,7 @@ function toMessage(raw: RawMessage): Message {
   };
 }
 
-/** As the vectors write it. */
+/** The message in the spelling of the vectors. */
 export function toRawMessage(message: Message): RawMessage {
   const { callId, implicitChannel, contentType, ...rest } = message;
   return {

@@ -1,4 +1,4 @@
-/** What is wrong with a text, and the exact message about it. */
+/** Invalid texts, each with its exact error message. */
 import { describe, expect, test } from "vitest";
 import {
   createOpenChatMLStream,
@@ -175,7 +175,7 @@ describe("the document", () => {
     );
   });
 
-  test("a stream whose last message ends the turn for nobody", () => {
+  test("a stream whose last message does not end the turn", () => {
     const stream = createOpenChatMLStream({ prefill: "assistant" });
     stream.push("<|channel|>final<|message|>Hi<|end|>");
     expect(endOf(stream.end())).toBe(

@@ -149,7 +149,7 @@ function errorOf(line: Case): string | undefined {
   }
 }
 
-/** What should fail; gives the events of a stream. */
+/** Runs the operation, which should fail. Returns the events of a stream. */
 function attempt({ input, conversationText }: Case): readonly StreamEvent[] {
   switch (input.op) {
     case "render":

@@ -11,7 +11,7 @@ import {
   deliverAll,
 } from "../../src/streams/push-stream.ts";
 
-/** Gives these, and remembers how far it came and that it let go. */
+/** A stream of these events that records its progress and its end. */
 function counted(events: readonly number[]) {
   const made: (number | "let go")[] = [];
   const flow = createPushStream<number>(async (take) => {

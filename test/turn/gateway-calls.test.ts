@@ -31,7 +31,7 @@ function outline({ parts }: FinishedTurn): string[] {
   );
 }
 
-/** What the prompt of the last engine call adds to that of the first. */
+/** The text that the prompt of the last engine call adds to the first call's prompt. */
 function added(engine: ScriptedEngine): string {
   const [first = ""] = engine.prompts;
   const last = engine.prompts.at(-1) ?? "";

@@ -21,7 +21,7 @@ const SCRIPTS = [
   `${think("Two.")} to=functions.f<|channel|>commentary json<|message|>{ "b":  2 }<|call|>`,
   "<|channel|>final<|message|>Done.<|return|>",
 ];
-/** What the client sends back: equal, and not as it was sampled. */
+/** The arguments as a client sends them back: an equal value in another spelling. */
 const printAgain = (args: string) => JSON.stringify(JSON.parse(args));
 
 interface Loop {
@@ -121,7 +121,7 @@ function swapSteps(): Store {
   return alteringStore((sampled, written) => written.find((each) => each !== sampled) ?? sampled);
 }
 
-/** What the header and the counter say. */
+/** The reasons in the header and in the counter. */
 type Reasons = string | { readonly header: string; readonly counted: string };
 
 const SYSTEM = "<|start|>system<|message|>Obey.<|end|>";

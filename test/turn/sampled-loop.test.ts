@@ -1,4 +1,4 @@
-/** What the model said is put back as it said it: each prompt of a loop begins with the one before and what was sampled. */
+/** Sampled tokens are put back unchanged: each prompt of a loop begins with the previous prompt and the tokens sampled after it. */
 import { describe, expect, test } from "vitest";
 import { createBrowsingApp } from "../helpers/browsing-app.ts";
 import { scriptedEngine, type ScriptedOptions } from "../helpers/scripted-engine.ts";

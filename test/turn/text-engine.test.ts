@@ -26,7 +26,7 @@ describe("typed control spellings, which are broken and so take more tokens", ()
     expect(request?.maxTokens).toBe(1000 - sent);
   });
 
-  test("a prompt that fits only unaltered is refused before the engine is asked", async () => {
+  test("a prompt that fits only unaltered is refused before the engine is called", async () => {
     const probe = scriptedEngine([ANALYSIS + ANSWER], TEXT);
     await finishTurn(probe, typed);
     const prompt = probe.requests[0]?.prompt;

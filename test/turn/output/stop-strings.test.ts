@@ -16,7 +16,7 @@ function match(stop: readonly string[], pieces: readonly string[]): Matched {
   return { text, matched: matcher.matched() };
 }
 
-/** The same by brute force: the match that ends first; of several that end together, the longest. */
+/** Finds by brute force the match that ends first, and the longest if several end together. */
 function matchNaively(stop: readonly string[], text: string): Matched {
   for (let end = 1; end <= text.length; end++) {
     const ending = stop.filter((each) => text.slice(0, end).endsWith(each));

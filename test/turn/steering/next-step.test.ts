@@ -43,7 +43,7 @@ const STATE: SteeringState = {
 interface SettingInput extends Partial<Omit<SteeringState, "demands" | "repairs">> {
   readonly demands?: Partial<Demands>;
   readonly repaired?: TurnRepair;
-  /** Of this repair. Default: one. */
+  /** Number of these repairs. Default: one. */
   readonly times?: number;
 }
 

@@ -31,7 +31,7 @@ function expectGrowingPrompts(engine: ScriptedEngine): void {
   }
 }
 
-/** What the prompt of a call adds to that of the first. */
+/** The text that the prompt of a call adds to the first call's prompt. */
 function addedTo(engine: ScriptedEngine, call: number): string {
   const first = engine.prompts[0] ?? "";
   return (engine.prompts[call] ?? "").slice(first.length);
