@@ -356,6 +356,17 @@ describe("declarations", () => {
     );
     expect(engine.prompts[0]).toContain("Not available here: web_search, code_execution.");
   });
+
+  test("beside a search a fetch is the same tool, and others are skipped", async () => {
+    const { post } = createBrowsingApp({ engine: scriptedEngine([FINAL]) });
+    const tools = [
+      ...(body.tools ?? []),
+      { type: "web_fetch_20250910", name: "web_fetch" },
+      { type: "teleport_20990101", name: "teleport" },
+    ];
+    const response = await post("/v1/messages", { ...body, tools });
+    expect(response.headers.get("x-harmony-skipped")).toBe("teleport_20990101");
+  });
 });
 
 describe("histories", () => {
