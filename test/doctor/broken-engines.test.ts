@@ -2,11 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { type DoctorOptions, type DoctorReport, examine } from "../../src/doctor/doctor.ts";
 import { createServerQuery } from "../../src/doctor/server-query.ts";
-import { createEngine, createFetchTransport } from "../../src/index.ts";
-import { SERVER_KINDS, type ServerKind } from "../../src/engines/find-kind.ts";
+import { createEngine, createFetchTransport, ENGINE_KINDS } from "../../src/index.ts";
 import { STOPPED } from "../helpers/stopped-clock.ts";
 import type { Defect } from "../helpers/toy-engine.ts";
-import { startToyServer, TOY_MODEL } from "../helpers/toy-servers.ts";
+import { type ServerKind, startToyServer, TOY_MODEL } from "../helpers/toy-servers.ts";
 
 const DEFECTS: readonly Defect[] = [
   "no-ids",
@@ -96,6 +95,8 @@ const BY_NATURE: Readonly<Record<ServerKind, readonly string[]>> = {
   ollama: ["ids-in", "ids-out", "stop-return", "prefix-cache"],
   completions: ["cache-isolation", "ids-in", "ids-out", "stop-call", "stop-return"],
 };
+
+const SERVER_KINDS = ENGINE_KINDS.filter((kind) => kind !== "demo" && kind !== "llama");
 
 describe.each(SERVER_KINDS)("%s", (kind) => {
   test("intact, fails no check but those that its kind cannot pass", async () => {

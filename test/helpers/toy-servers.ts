@@ -20,7 +20,8 @@ import { structuredOutputs, toVllmLogprobs } from "./vllm-server.ts";
 type Constraint = NonNullable<CompletionRequest["constraint"]>;
 type Sampling = CompletionRequest["sampling"];
 
-type ServerKind = Exclude<EngineKind, "demo" | "llama">;
+/** Kinds of engines reached over HTTP. */
+export type ServerKind = Exclude<EngineKind, "demo" | "llama">;
 
 export const TOY_MODEL = "openai/gpt-oss-20b";
 

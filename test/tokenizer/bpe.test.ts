@@ -2,21 +2,19 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createPretokenMerger } from "../../src/tokenizer/bpe.ts";
 import { createRanks, type Ranks } from "../../src/tokenizer/ranks.ts";
-import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
-import { bytesOf, ORDINARY_COUNT, unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
-import type { TokenId } from "../../src/tokenizer/index.ts";
+import { unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
+import { FIRST_SPECIAL_ID, tokenBytes, type TokenId } from "../../src/tokenizer/index.ts";
+import { toBytes } from "../helpers/text-bytes.ts";
 import { referenceMerge } from "./reference.ts";
 import { anyCharacter } from "../helpers/any-character.ts";
 import { createRandom } from "../helpers/random-numbers.ts";
 
-const tokens = unpackTokenBytes();
-const ranks = createRanks(tokens);
+const ranks = createRanks(unpackTokenBytes());
 ranks.addOthers();
 const mergePiece = createPretokenMerger(ranks.rankOf);
 
 function merge(text: string, by = mergePiece): TokenId[] {
-  const bytes = new TextBytes(text.length);
-  bytes.write(text);
+  const bytes = toBytes(text);
   const ids: TokenId[] = [];
   by(ids, bytes.view, 0, bytes.length);
   return ids;
@@ -27,7 +25,7 @@ function referenceIds(text: string): TokenId[] {
 }
 
 /** Characters of the tokens that contain an incomplete character as well. */
-const straddled = Array.from({ length: ORDINARY_COUNT }, (_, id) => bytesOf(tokens, id))
+const straddled = Array.from({ length: FIRST_SPECIAL_ID }, (_, id) => tokenBytes(id) ?? [])
   .map((bytes) => Buffer.from(bytes).toString("utf8"))
   .filter((text) => text.length > 1 && text.includes("\uFFFD"))
   .flatMap((text) => Array.from(text.replaceAll("\uFFFD", "")));

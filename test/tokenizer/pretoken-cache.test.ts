@@ -4,8 +4,8 @@ import {
   MAX_CACHED_BYTES,
   MAX_SCOPES,
 } from "../../src/tokenizer/pretoken-cache.ts";
-import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
+import { toBytes } from "../helpers/text-bytes.ts";
 
 /** Stands in for encoding: one number for a fixed number of bytes. */
 function numbersOf(bytes: Uint8Array, bytesPerId: number): TokenId[] {
@@ -23,8 +23,7 @@ function createCounting(bytesPerId: number) {
     ids.push(...numbersOf(new Uint8Array(view.buffer, start, length), bytesPerId));
   });
   const encode = (pretoken: string, scope = ""): TokenId[] => {
-    const text = new TextBytes(pretoken.length);
-    text.write(pretoken);
+    const text = toBytes(pretoken);
     const ids: TokenId[] = [];
     cached.encode(ids, text.view, 0, text.length, cached.scopeOf(scope));
     return ids;
