@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { type CompletionRequest, createEngine } from "../../src/index.ts";
-import { OLLAMA_CAPABILITIES, type OllamaOptions } from "../../src/engines/ollama.ts";
+import {
+  createLineSplitter,
+  OLLAMA_CAPABILITIES,
+  type OllamaOptions,
+} from "../../src/engines/ollama.ts";
 import {
   type Answer,
   bodyOf,
@@ -11,6 +15,8 @@ import {
   requestOf,
   scriptTransport,
   streamOf,
+  cuts,
+  eventsOf,
 } from "./support.ts";
 
 const NAME = "ollama at http://engine:11434";
@@ -223,5 +229,27 @@ describe("probe", () => {
       kind: "not-found",
       message: `${NAME} has no list of models at /api/tags. Is this the URL of an Ollama server?`,
     });
+  });
+});
+
+describe("lines of JSON", () => {
+  const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+  test.each([
+    ["lines", "a\nb\n", ["a", "b"]],
+    ["carriage returns, which JSON takes for blanks", "a\r\nb\r\n", ["a\r", "b\r"]],
+    ["blank lines, which are dropped", "\n \na\n\r\n", ["a"]],
+    ["characters of four bytes", "👩\u200d🚀 ü\n", ["👩\u200d🚀 ü"]],
+    ["a line without end, which is dropped", "a\nhalf", ["a"]],
+  ])("%s, cut anywhere", (_, stream, expected) => {
+    for (const pieces of cuts(encode(stream))) {
+      const splitter = createLineSplitter();
+      expect(pieces.flatMap((piece) => eventsOf(splitter, piece))).toEqual(expected);
+    }
+  });
+
+  test("returns the lines of one push together", () => {
+    const splitter = createLineSplitter();
+    expect(eventsOf(splitter, encode("a\nb\nc"))).toEqual(["a", "b"]);
+    expect(eventsOf(splitter, encode("d\n"))).toEqual(["cd"]);
   });
 });

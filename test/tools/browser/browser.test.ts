@@ -17,6 +17,16 @@ const SITE = createLocalSearch([
   { path: "cats.md", text: "# Cats\n\nCats sleep." },
 ]);
 
+const DEPS: BrowserDeps = {
+  backend: SITE,
+  fetchPage: SITE.fetchPage,
+  policy: { allow: [], deny: [] },
+  tokenizer: o200kHarmony(),
+  searchTimeoutMs: 60_000,
+  openTimeoutMs: 60_000,
+  pause: () => Promise.resolve(),
+};
+
 interface OpenOptions extends Partial<BrowserDeps> {
   readonly saved?: string | undefined;
   readonly options?: Parameters<typeof createBrowserTool>[1];
@@ -32,19 +42,7 @@ function open({
   signal = new AbortController().signal,
   ...deps
 }: OpenOptions = {}) {
-  const tool = createBrowserTool(
-    {
-      backend: SITE,
-      fetchPage: SITE.fetchPage,
-      policy: { allow: [], deny: [] },
-      tokenizer: o200kHarmony(),
-      searchTimeoutMs: 60_000,
-      openTimeoutMs: 60_000,
-      pause: () => Promise.resolve(),
-      ...deps,
-    },
-    options,
-  );
+  const tool = createBrowserTool({ ...DEPS, ...deps }, options);
   return tool.open({ tenant: "t", turnId: "1", saved, signal });
 }
 
@@ -192,6 +190,15 @@ describe("recorded errors", () => {
     const result = await (await open()).run(call, new AbortController().signal);
     expect(result).toMatchObject({ failed: true, text });
   });
+});
+
+test.each([
+  ["search", { query: "rates" }, { type: "search", query: "rates", results: [] }],
+  ["find", { pattern: "0.5" }, { type: "find", pattern: "0.5" }],
+  ["open", { id: 0 }, { type: "open" }],
+])("a call of %s without a result is described by its arguments", (name, args, shown) => {
+  const { describe: shownOf } = createBrowserTool(DEPS);
+  expect(shownOf({ recipient: `browser.${name}`, body: JSON.stringify(args) }, "")).toEqual(shown);
 });
 
 describe("the pages that a turn keeps are bounded", () => {

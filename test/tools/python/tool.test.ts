@@ -7,7 +7,6 @@ import {
   PythonUnavailable,
 } from "../../../src/tools/python/runtime.ts";
 import { createPythonTool } from "../../../src/tools/python/tool.ts";
-import type { PythonOptions } from "../../../src/tools/toolbox.ts";
 
 const SESSION = {
   tenant: "acme",
@@ -54,7 +53,11 @@ function createRuntime({ outcomes = [], resumed = false, refuse, ...facts }: Giv
   return { runtime, asked, codes, released: () => released };
 }
 
-async function call(given: Given, options: PythonOptions = {}, saved?: string) {
+async function call(
+  given: Given,
+  options: Parameters<typeof createPythonTool>[1] = {},
+  saved?: string,
+) {
   const { runtime, asked } = createRuntime(given);
   const run = await createPythonTool(runtime, options).open({ ...SESSION, saved });
   const result = await run.run({ id: "c1", recipient: "python", body: "code" }, SESSION.signal);
@@ -86,6 +89,12 @@ describe("the description", () => {
     expect(text).not.toContain("UNKNOWN");
     expect(describeTool({ packages: [] })).toMatch(/Packages cannot be installed\.$/);
   });
+});
+
+test("a call without a result is described by its code", () => {
+  const tool = createPythonTool(createRuntime().runtime);
+  const shown = { type: "code", code: "1 + 1", containerId: "", outputs: [] };
+  expect(tool.describe({ recipient: "python", body: "1 + 1" }, "")).toEqual(shown);
 });
 
 describe("the result of a call", () => {
