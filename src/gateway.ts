@@ -256,7 +256,7 @@ export function assemble(settings: Settings, deps: AssemblyDeps) {
     models,
     shutdown,
     /** Applies the settings of this assembly, once it receives the requests. */
-    enforce(): void {
+    enforce: () => {
       for (const { engine } of options) if ("enforce" in engine) engine.enforce();
       prepared.enforce();
     },

@@ -6,7 +6,8 @@ import { testSettings } from "./gateway.ts";
 import { readEvents } from "./replies.ts";
 
 const record = z.record(z.string(), z.unknown());
-const content = z.record(z.string(), z.looseObject({ schema: record }));
+const reference = z.looseObject({ $ref: z.string().optional() });
+const content = z.record(z.string(), z.looseObject({ schema: reference }));
 const describedOperation = z.looseObject({
   security: z.array(record).optional(),
   requestBody: z.looseObject({ content }).optional(),
@@ -31,7 +32,7 @@ export const OPERATIONS = Object.entries(OPENAPI.paths).flatMap(([path, methods]
     /** Whether no key is required. */
     isOpen: security?.length === 0,
     /** The name of the body's schema. */
-    body: /\w+$/.exec(String(requestBody?.content["application/json"]?.schema["$ref"] ?? ""))?.[0],
+    body: /\w+$/.exec(requestBody?.content["application/json"]?.schema.$ref ?? "")?.[0],
     hasEvents: responses["200"]?.content["text/event-stream"] !== undefined,
   })),
 );

@@ -14,7 +14,7 @@ function memoryStore(): Store {
 }
 
 /** A gateway that knows these formats. */
-function entriesOf<S extends z.ZodType>(formats: readonly S[], store = memoryStore()) {
+function entriesOf(formats: readonly z.ZodType[], store = memoryStore()) {
   const unread: [kind: string, version?: number][] = [];
   const onUnreadable = (...entry: [string, number?]) => void unread.push(entry);
   const keys: string[] = [];

@@ -12,9 +12,9 @@ export interface Api {
   toBody(given: Case, stream: boolean): object;
   /** The next request of a tool loop: the plain answer, and a result for each of its calls. */
   toFollowUp(given: Case, answer: unknown, keepsReasoning: boolean): object;
-  readPlain(body: unknown): Observed;
+  readonly readPlain: (body: unknown) => Observed;
   /** Throws a {@link StreamError} if the stream breaks a rule that clients rely on. */
-  readStream(text: string): Observed;
+  readonly readStream: (text: string) => Observed;
 }
 
 export interface Observed {

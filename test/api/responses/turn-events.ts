@@ -55,11 +55,11 @@ export interface TurnAppOptions {
 
 export interface TurnApp {
   /** Sends a request to the Responses API, whose turn has the events. */
-  post(turn: Turn, body?: object): Promise<Response>;
+  readonly post: (turn: Turn, body?: object) => Promise<Response>;
   /** The events of a response that is streamed. */
-  stream(turn: Turn, body?: object): Promise<{ type: string }[]>;
+  readonly stream: (turn: Turn, body?: object) => Promise<{ type: string }[]>;
   /** The stored response. */
-  get(): Promise<Response>;
+  readonly get: () => Promise<Response>;
 }
 
 /** Ids of responses are `resp_0`, ids of items `rs_0_0` and so on. The clock shows 1,700,000,001 seconds. */
