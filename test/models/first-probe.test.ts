@@ -1,8 +1,10 @@
 /** Requests that arrive while the engine is probed for the first time. */
 import { expect, test, vi } from "vitest";
-import type { BackendOptions } from "../../src/engines/pool/backend.ts";
-import { createPool } from "../../src/engines/pool.ts";
-import type { Engine, Model } from "../../src/index.ts";
+import * as z from "zod";
+import { assemble } from "../../src/gateway.ts";
+import type { Engine, Model, Transport } from "../../src/index.ts";
+import { bodyOf, jsonAnswer, scriptTransport, streamOf } from "../engines/support.ts";
+import { testLog, testSettings } from "../helpers/gateway.ts";
 import { scriptedEngine, type ScriptedEngine } from "../helpers/scripted-engine.ts";
 import { collect, modelOf, turnWith } from "../helpers/turns.ts";
 
@@ -43,18 +45,28 @@ test("the first request does not exceed a context that is not known yet", async 
 });
 
 test("a request waits for the first of several backends that answers its probe", async () => {
-  const quick = slowToProbe();
-  const hanging = slowToProbe();
-  const backends: BackendOptions[] = [
-    { id: "quick", engine: quick.slow },
-    { id: "hanging", engine: hanging.slow },
-  ];
-  const model = modelOf(createPool(backends));
-  void model.probe(never);
-  const answering = answer(model);
-  quick.probed.resolve();
+  const choice = { index: 0, text: "", token_ids: [200002], finish_reason: "stop" };
+  const completion = streamOf(`data: ${JSON.stringify({ choices: [choice] })}\n\ndata: [DONE]\n\n`);
+  const list = { data: [{ id: "openai/gpt-oss-20b", max_model_len: CONTEXT_LENGTH }] };
+  const probed = Promise.withResolvers<void>();
+  const quick = scriptTransport(({ method }) => (method === "GET" ? jsonAnswer(list) : completion));
+  const transport: Transport = async (request) => {
+    const isProbe = request.method === "GET";
+    if (isProbe && request.url.startsWith("http://hanging")) return new Promise(() => {});
+    if (isProbe) await probed.promise;
+    return quick(request);
+  };
+  const urls = ["http://quick", "http://hanging"];
+  const backends = urls.map((url) => ({ engine: "vllm", url }));
+  const { models } = assemble(testSettings({ backends }), { transport, log: testLog() });
+  const [model] = models.all;
+  void model!.probe(never);
+  const answering = answer(model!);
+  probed.resolve();
   await answering;
-  expect([...limits(quick.engine), ...limits(hanging.engine)]).toEqual([CONTEXT_LENGTH]);
+  const body = z.object({ prompt: z.array(z.number()), max_tokens: z.number() });
+  const sent = body.parse(bodyOf(quick.requests.findLast(({ method }) => method === "POST")));
+  expect(sent.prompt.length + sent.max_tokens).toBe(CONTEXT_LENGTH);
 });
 
 test("a request does not wait longer than a few seconds, or than its client", async () => {
