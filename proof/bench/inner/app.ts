@@ -6,15 +6,15 @@ import { createPause } from "../../../src/streams/slices.ts";
 import { createApp } from "../../../src/app.ts";
 import { settingsSchema } from "../../../src/config/settings.ts";
 import { TEXT_CACHE_BYTES } from "../../../src/node/server/generation.ts";
-import { createVllmEngine } from "../../../src/engines/vllm.ts";
-import type { RequestBody, Transport } from "../../../src/engines/transport.ts";
+import { createEngine, type Transport } from "../../../src/index.ts";
+import type { RequestBody } from "../../../src/engines/transport.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { createModels } from "../../../src/models/models.ts";
 import { MODEL } from "../streaming/requests.ts";
 
 export function createBenchApp(transport: Transport) {
   const settings = settingsSchema.parse({});
-  const engine = createVllmEngine({ url: "http://127.0.0.1:1", model: MODEL, transport });
+  const engine = createEngine("vllm", { url: "http://127.0.0.1:1", model: MODEL, transport });
   let ids = 0;
   const randomId = () => `id${ids++}`;
   const pause = createPause(setImmediate);

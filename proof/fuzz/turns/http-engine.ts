@@ -1,15 +1,12 @@
 /** The model behind the real adapters: vLLM, llama-server or a text server, with their HTTP frames. */
 import { z } from "zod";
-import { createCompletionsEngine } from "../../../src/engines/completions.ts";
 import {
   type CompletionRequest,
+  createEngine,
   type Engine,
   EngineError,
   type Transport,
 } from "../../../src/index.ts";
-import { createLlamaCppEngine } from "../../../src/engines/llama-cpp.ts";
-import type { TransportResponse } from "../../../src/engines/transport.ts";
-import { createVllmEngine } from "../../../src/engines/vllm.ts";
 import {
   type FrameWriter,
   SERVED_MODEL,
@@ -21,6 +18,8 @@ import type { Wire } from "./case.ts";
 import { beginCall, createTokenWriter, type Session, shownIds } from "./engine.ts";
 import { requestText } from "../../../test/helpers/request-text.ts";
 
+type TransportResponse = Awaited<ReturnType<Transport>>;
+
 /** `sessions` has only the request in flight: not every server receives the request's id. */
 export function createHttpEngine(wire: Wire, sessions: ReadonlyMap<string, Session>): Engine {
   const transport: Transport = (request) => {
@@ -31,16 +30,16 @@ export function createHttpEngine(wire: Wire, sessions: ReadonlyMap<string, Sessi
   const options = { url: "http://fuzz.test", model: SERVED_MODEL, transport };
   switch (wire) {
     case "ids":
-      return createVllmEngine(options);
+      return createEngine("vllm", options);
     case "pieces":
-      return createLlamaCppEngine(options);
+      return createEngine("llama-cpp", options);
     case "markers": {
-      const engine = createCompletionsEngine(options);
+      const engine = createEngine("completions", options);
       // The capabilities that the probe detects.
       return { ...engine, capabilities: { ...engine.capabilities, showsMarkers: true } };
     }
     case "text":
-      return createCompletionsEngine(options);
+      return createEngine("completions", options);
     default:
       return wire satisfies never;
   }
