@@ -238,6 +238,18 @@ test("a turn that fails is counted, with the engine's reason", async () => {
   });
 });
 
+test("an engine that fails a single stream is broken, not only slow", async () => {
+  const engine = withStream(() => {
+    throw new EngineError("server-error", "The server is out of memory.");
+  });
+  const report = await examineEngine(engine, { only: ["speed"] });
+  expect(report.checks[1]).toMatchObject({
+    id: "speed",
+    verdict: "broken",
+    change: "See the server's own log.",
+  });
+});
+
 test("a page's section escapes bars and brackets in its table", async () => {
   const report = await examineEngine(createToyEngine(), {
     only: ["stop-return", "special-tokens"],
