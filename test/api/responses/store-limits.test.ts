@@ -168,6 +168,13 @@ test("a response too large to be stored is refused before it is generated, unles
         "input: the response would be too large to be stored. Send less input, or set store to false.",
     });
   }
+  const include = ["message.output_text.logprobs"];
+  const short = { model: MODEL, input: "Hi", max_output_tokens: 1000 };
+  const many = { ...short, include, top_logprobs: 20 };
+  expect(await errorOf(await app.send("POST", "/v1/responses", many))).toMatchObject({
+    status: 413,
+    param: "top_logprobs",
+  });
   expect(engine.requests).toEqual([]);
   expect((await app.create({ ...body, store: false })).status).toBe("completed");
 });

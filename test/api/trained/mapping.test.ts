@@ -250,6 +250,11 @@ describe("requests in which nothing is mapped", () => {
     ],
     ["the parameter has another type", [withProperty("timeout", { type: "string" })]],
     ["a parameter whose type is elsewhere", [withProperty("command", { $ref: "#/x" })]],
+    [
+      "the parameter is a list of numbers",
+      [withProperty("command", { type: "array", items: { type: "number" } })],
+    ],
+    ["the parameter is a list of anything", [withProperty("command", { type: "array" })]],
     ["no properties", [shell({ parameters: {} })]],
   ])("%s", (_, tools) => {
     const offered = toFunctions(tools);
