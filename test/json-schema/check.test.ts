@@ -169,6 +169,15 @@ describe("work is bounded", () => {
     expect(await checkSliced({ uniqueItems: true }, value, options)).toEqual(all);
   });
 
+  test("for each key on which others depend, whether the value has it or not", async () => {
+    const dependentRequired = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, index) => [`k${index}`, ["x"]]),
+    );
+    const verdict = await checkSliced({ dependentRequired }, {});
+    expect(verdict.valid).toBe(true);
+    expect(verdict.steps).toBeGreaterThanOrEqual(1000);
+  });
+
   test("in slices, also within one pattern", async () => {
     const text = "a".repeat(500);
     const { valid, steps, pauses } = await checkSliced({ pattern: "^(a?){500}a{500}$" }, text, {
