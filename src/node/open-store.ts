@@ -22,7 +22,7 @@ export interface OpenStore {
   /** The store if it is in a file. */
   readonly file?: SqliteStore;
   /** Closes the store after a brief wait for pending operations. */
-  readonly close: () => Promise<void>;
+  close(): Promise<void>;
 }
 
 type Opener = (settings: Settings, log: Log | undefined) => Promise<OpenStore>;

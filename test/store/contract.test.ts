@@ -26,9 +26,9 @@ async function openServer(url: string) {
     storeMaxBytes: LIMITS.maxBytes,
     storeMaxEntryBytes: 10_000_000,
   };
-  const { store, close } = await openStore(testSettings(settings));
-  onTestFinished(close);
-  return store;
+  const opened = await openStore(testSettings(settings));
+  onTestFinished(() => opened.close());
+  return opened.store;
 }
 
 describe("memory", () => {

@@ -77,10 +77,12 @@ test.each<[string, Error | undefined]>([
     1000,
     store,
   );
-  expect(typesOf(await next(0))).toEqual(["response.created", "response.in_progress"]);
+  // Keys of the store are hashed in other threads, for which no fake time passes.
+  const newest = async () => typesOf(await next(0)).at(-1);
+  await expect.poll(newest).toBe("response.in_progress");
   for (let comment = 0; comment < 4; comment++) expect(await next()).toMatch(COMMENT);
   kept.resolve();
-  expect(typesOf(await next(0)).at(-1)).toBe(error ? "response.failed" : "response.completed");
+  await expect.poll(newest).toBe(error ? "response.failed" : "response.completed");
 });
 
 test.each([
